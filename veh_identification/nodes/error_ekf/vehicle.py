@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import EstimationError, ParameterError, VehIdError
+from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
@@ -25,7 +25,12 @@ from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
-from veh_identification.systems.vehicle.observer.estimate import joints, odometry, virtual_sensors
+from veh_identification.systems.vehicle.observer.estimate import (
+    Odometry,
+    joints,
+    known_row,
+    virtual_sensors,
+)
 from veh_identification.systems.vehicle.observer.online import VehicleSession, VehicleSystem
 from veh_identification.systems.vehicle.observer.warm_up import warm_up
 from veh_identification.systems.vehicle.recording.bag_tables import STEERING
@@ -120,11 +125,11 @@ class CarFace:
             self._build_messages(session, stamp_ns)
 
     def _build_messages(self, session: VehicleSession, stamp_ns: int) -> None:
-        found, made = odometry(session.observed, session.filter.P), self._made
-        made.odometry(found, stamp_ns)
-        made.transform(found, stamp_ns)
+        row, made = known_row(session.observed, session.filter.P), self._made
+        made.odometry(row, stamp_ns)
+        made.transform(row, stamp_ns)
         made.joints(*joints(session.observed), stamp_ns)
-        made.virtual(virtual_sensors(session.observed, found), stamp_ns)
+        made.virtual(virtual_sensors(session.observed, Odometry.of(row)), stamp_ns)
 
     # Input --------------------------------------------------------------------------------------
 
@@ -329,18 +334,14 @@ class CarFace:
         fast, slow = step % o.odometry_every == 0, step % o.slow_every == 0
         if not fast and not slow:
             return
-        found = odometry(session.observed, session.filter.P)
-        numbers = (*found.position, *found.orientation, *found.linear, *found.angular)
-        if not math.isfinite(sum(numbers) + float(found.pose_covariance.sum())):
-            raise EstimationError('the observed state is no number any more')
-        made = self._made
+        row, made = known_row(session.observed, session.filter.P), self._made
         if fast:
-            self._odometry.publish(made.odometry(found, stamp_ns))
+            self._odometry.publish(made.odometry(row, stamp_ns))
         if slow:
             if self._tf is not None:
-                self._tf.publish(made.transform(found, stamp_ns))
+                self._tf.publish(made.transform(row, stamp_ns))
             self._joints.publish(made.joints(*joints(session.observed), stamp_ns))
-            sensors = virtual_sensors(session.observed, found)
+            sensors = virtual_sensors(session.observed, Odometry.of(row))
             self._virtual.publish(made.virtual(sensors, stamp_ns))
 
 

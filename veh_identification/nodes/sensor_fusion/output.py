@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any
 
@@ -18,12 +18,12 @@ from veh_identification.runtime.messages import (
     new,
     rosbags_backend,
     serialize,
-    type_name,
 )
+from veh_identification.runtime.messages.rows import PACK_STAMP, RowWriter
 from veh_identification.types import Array
 
 TYPE = 'veh_identification/msg/FusedState'
-PACK_STAMP, PACK_FLAGS = struct.Struct('<iI').pack_into, struct.Struct('<4?').pack_into
+PACK_FLAGS = struct.Struct('<4?').pack_into
 
 
 class FusedStateWriter:
@@ -207,49 +207,9 @@ def _continuous(first: int, last: int) -> Numbers:
     return take
 
 
-class RowWriter:
-    """From states to a message that holds stamps and runs of numbers.
-
-    As with `FusedStateWriter` the numbers go straight into the serialised message.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[FusedState], Any],
-        stamps: Sequence[str],
-        runs: Mapping[str, tuple[int, Numbers]],
-    ) -> None:
-        """`stamps`: their paths; `runs`: path of the first number, how many, and where from."""
-        self._make = make
-        self._stamp_paths = list(stamps)
-        self._runs = dict(runs)
-        self._buffer = bytearray()
-        self._stamps: list[int] = []
-        self._places: list[tuple[Array, Numbers]] = []
-
-    def __call__(self, state: FusedState) -> Any:
-        """What to publish of a state."""
-        if not self._places:
-            self._prepare(self._make(state))
-        for stamp in self._stamps:
-            PACK_STAMP(self._buffer, stamp, *divmod(state.stamp_ns, NANOSECONDS))
-        for place, numbers in self._places:
-            place[:] = numbers(state)
-        return bytes(self._buffer)
-
-    def _prepare(self, message: Any) -> None:
-        payload = serialize(message)
-        plan = rosbags_backend().templates(type_name(message)).plan(payload)
-        assert plan is not None  # these messages are short
-        self._buffer = buffer = bytearray(payload)
-        leaves: Mapping[str, Any] = plan.leaves
-        self._stamps = [leaves[f'{path}.sec'].begin for path in self._stamp_paths]
-        for path, (count, numbers) in self._runs.items():
-            place = np.frombuffer(buffer, '<f8', count, leaves[path].begin)
-            self._places.append((place, numbers))
-
-
-def _odometry(frames: tuple[str, str], pose: Numbers, covariance: Numbers) -> RowWriter:
+def _odometry(
+    frames: tuple[str, str], pose: Numbers, covariance: Numbers
+) -> RowWriter[FusedState]:
     """nav_msgs/msg/Odometry with the pose in the first frame and the twist in the second."""
 
     def make(state: FusedState) -> Any:
@@ -277,17 +237,17 @@ def _odometry(frames: tuple[str, str], pose: Numbers, covariance: Numbers) -> Ro
     return RowWriter(make, ['header.stamp'], runs)
 
 
-def odometry_writer(world_frame: str, base_frame: str) -> RowWriter:
+def odometry_writer(world_frame: str, base_frame: str) -> RowWriter[FusedState]:
     """nav_msgs/msg/Odometry of states: the corrected pose and its covariance."""
     return _odometry((world_frame, base_frame), _pose, _pose_covariance)
 
 
-def continuous_writer(odom_frame: str, base_frame: str) -> RowWriter:
+def continuous_writer(odom_frame: str, base_frame: str) -> RowWriter[FusedState]:
     """nav_msgs/msg/Odometry of states: the pose that never jumps."""
     return _odometry((odom_frame, base_frame), _continuous(0, 7), _continuous(7, 43))
 
 
-def transform_writer(*links: tuple[str, str, Numbers]) -> RowWriter:
+def transform_writer(*links: tuple[str, str, Numbers]) -> RowWriter[FusedState]:
     """tf2_msgs/msg/TFMessage of states; each link: parent, child, pose of the child."""
 
     def make(state: FusedState) -> Any:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from veh_identification.errors import EstimationError
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 from veh_identification.types import Array, Vector
@@ -20,6 +21,11 @@ STATES = 20
 JOINTS = (*(f'wheel_{c}' for c in CORNERS), *(f'suspension_{c}' for c in CORNERS), 'steering_rack')
 
 
+#: Entries of a row: position, orientation, covariance of the pose, twist, its covariance; as the
+#: numbers of a nav_msgs/msg/Odometry follow each other.
+POSE_COVARIANCE, TWIST, TWIST_COVARIANCE, ROW = 7, 43, 49, 85
+
+
 class Odometry(NamedTuple):
     """Pose of base_link in odom, twist in base_link, covariances (6, 6) as in nav_msgs."""
 
@@ -30,16 +36,33 @@ class Odometry(NamedTuple):
     pose_covariance: Array
     twist_covariance: Array
 
+    @classmethod
+    def of(cls, row: Array) -> Odometry:
+        """From the numbers of `known_row`."""
+        x, y, z, qx, qy, qz, qw = row[:POSE_COVARIANCE].tolist()
+        vx, vy, vz, wx, wy, wz = row[TWIST:TWIST_COVARIANCE].tolist()
+        return cls(
+            (x, y, z),
+            (qx, qy, qz, qw),
+            (vx, vy, vz),
+            (wx, wy, wz),
+            row[POSE_COVARIANCE:TWIST].reshape(6, 6),
+            row[TWIST_COVARIANCE:].reshape(6, 6),
+        )
 
-def quaternion(axes: list[list[float]]) -> tuple[float, float, float, float]:
-    """(x, y, z, w) of a frame whose axes are given in the outer frame.
 
-    Not by `orientations`: it is needed for every published state, and takes 5 us instead of 40.
-    """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = axes
+@njit(cache=True)
+def _write_quaternion(axes: Array, out: Array) -> None:  # pragma: no cover (compiled)
+    """(x, y, z, w) of a frame whose axes (9,), one after the other, are given in the outer one."""
+    xx, xy, xz = axes[0], axes[1], axes[2]
+    yx, yy, yz = axes[3], axes[4], axes[5]
+    zx, zy, zz = axes[6], axes[7], axes[8]
     # of the four squares 4 q_i^2 the largest gives a root that is never small
     squares = (1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz)
-    largest = squares.index(max(squares))
+    largest = 0
+    for k in range(1, 4):
+        if squares[k] > squares[largest]:
+            largest = k
     if largest == 3:
         q = (yz - zy, zx - xz, xy - yx, squares[3])
     elif largest == 0:
@@ -50,14 +73,15 @@ def quaternion(axes: list[list[float]]) -> tuple[float, float, float, float]:
         q = (zx + xz, zy + yz, squares[2], xy - yx)
     sign = 1.0 if q[3] >= 0.0 else -1.0
     n = sign / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    return q[0] * n, q[1] * n, q[2] * n, q[3] * n
+    for k in range(4):
+        out[k] = q[k] * n
 
 
 @njit(cache=True)
-def _covariances(
-    P: Array, yaw: float, forward: float, left: float
-) -> Array:  # pragma: no cover (compiled)
-    """Of pose and twist (2, 6, 6), for a car that is nearly level; P begins with its errors."""
+def _write_covariances(
+    P: Array, yaw: float, forward: float, left: float, row: Array
+) -> None:  # pragma: no cover (compiled)
+    """Of pose and twist, for a car that is nearly level; P begins with its errors."""
     co, si = math.cos(yaw), math.sin(yaw)
     both = np.zeros((12, STATES))  # from the error state (20) to pose and twist errors
     pose, twist = both[:6], both[6:]
@@ -71,43 +95,51 @@ def _covariances(
     twist[2, PITCH], twist[2, ROLL] = -forward, -left
     twist[2, RATES + 2] = twist[3, RATES + ROLL] = twist[5, RATES + YAW] = 1.0
     twist[4, RATES + PITCH] = -1.0
-    found, row = np.zeros((2, 6, 6)), np.empty(STATES)
+    spread = np.empty(STATES)
     for i in range(12):
-        row[:] = 0.0
+        spread[:] = 0.0
         for s in range(STATES):
-            for c in range(STATES):
-                row[c] += both[i, s] * P[s, c]
-        part = i // 6
+            if both[i, s] != 0.0:
+                for c in range(STATES):
+                    spread[c] += both[i, s] * P[s, c]
+        begin = (POSE_COVARIANCE if i < 6 else TWIST_COVARIANCE) + 6 * (i % 6)
         for k in range(6):
+            total = 0.0
             for c in range(STATES):
-                found[part, i % 6, k] += row[c] * both[6 * part + k, c]
-    return found
+                if both[6 * (i // 6) + k, c] != 0.0:
+                    total += spread[c] * both[6 * (i // 6) + k, c]
+            row[begin + k] = total
 
 
-def _dot(a: list[float], b: list[float]) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+@njit(cache=True)
+def write_odometry(frame: Array, P: Array, row: Array) -> bool:  # pragma: no cover (compiled)
+    """Pose, twist and covariances into a row; whether all but those of the twist are numbers.
+
+    `frame` (>= 2, 12): origin and axes of the car in the world, and their rates.
+    """
+    axes, turning, velocity = frame[0, 3:12], frame[1, 3:12], frame[1, :3]
+    row[:3] = frame[0, :3]
+    _write_quaternion(axes, row[3:POSE_COVARIANCE])
+    for k in range(3):
+        axis, other = axes[3 * k : 3 * k + 3], (k + 1) % 3
+        row[TWIST + k] = velocity[0] * axis[0] + velocity[1] * axis[1] + velocity[2] * axis[2]
+        # equation (101): each rate is one axis times the motion of another
+        a, b = axes[3 * ((k + 2) % 3) :], turning[3 * other :]
+        row[TWIST + 3 + k] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    yaw = math.atan2(axes[1], axes[0])
+    _write_covariances(P, yaw, row[TWIST], row[TWIST + 1], row)
+    return math.isfinite(row[:TWIST_COVARIANCE].sum())
 
 
-def odometry(observed: ObservedVehicle, P: Array) -> Odometry:
-    """Pose and twist of the observed car; P is the filter's covariance."""
-    frame = observed.vehicle.world_frame()
-    numbers, rates = frame[0].tolist(), frame[1].tolist()
-    axes = [numbers[k : k + 3] for k in (3, 6, 9)]
-    turning = [rates[k : k + 3] for k in (3, 6, 9)]
-    velocity = rates[:3]
-    linear = _dot(velocity, axes[0]), _dot(velocity, axes[1]), _dot(velocity, axes[2])
-    # equation (101): each rate is one axis times the motion of another
-    angular = _dot(axes[2], turning[1]), _dot(axes[0], turning[2]), _dot(axes[1], turning[0])
-    yaw = math.atan2(axes[0][1], axes[0][0])
-    covariances = _covariances(P, yaw, linear[0], linear[1])
-    return Odometry(
-        (numbers[0], numbers[1], numbers[2]),
-        quaternion(axes),
-        linear,
-        angular,
-        covariances[0],
-        covariances[1],
-    )
+def known_row(observed: ObservedVehicle, P: Array) -> Array:
+    """Pose and twist of the observed car (ROW,); P is the filter's covariance.
+
+    EstimationError where they are no numbers any more.
+    """
+    row = np.empty(ROW)
+    if not write_odometry(observed.vehicle.world_frame(), P, row):
+        raise EstimationError('the observed state is no number any more')
+    return row
 
 
 def sideslip(linear: Vector) -> float:

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import NANOSECONDS, header, new
+from veh_identification.runtime.messages.rows import RowWriter
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.estimate import (
     JOINTS,
+    POSE_COVARIANCE,
+    ROW,
     Odometry,
     VirtualSensors,
     joints,
-    odometry,
+    known_row,
     virtual_sensors,
 )
 from veh_identification.systems.vehicle.observer.online import VehicleSession
+from veh_identification.types import Array
 
+ODOMETRY, TRANSFORMS = 'nav_msgs/msg/Odometry', 'tf2_msgs/msg/TFMessage'
 #: Every so many steps the slower topics are written.
 SLOW = 5
+
+
+class _Row(NamedTuple):
+    stamp_ns: int
+    row: Array
+
+
+def _odometry_writer(world: str, base: str) -> RowWriter[_Row]:
+    def make(state: _Row) -> Any:
+        return new(ODOMETRY, header=header(state.stamp_ns, world), child_frame_id=base)
+
+    runs = {'pose.pose.position.x': (ROW, lambda state: state.row)}
+    return RowWriter(make, ['header.stamp'], runs)
+
+
+def _transform_writer(world: str, base: str) -> RowWriter[_Row]:
+    def make(state: _Row) -> Any:
+        moved = new(
+            'geometry_msgs/msg/TransformStamped',
+            header=header(state.stamp_ns, world),
+            child_frame_id=base,
+        )
+        return new(TRANSFORMS, transforms=[moved])
+
+    pose = (POSE_COVARIANCE, lambda state: state.row[:POSE_COVARIANCE])
+    runs = {'transforms[0].transform.translation.x': pose}
+    return RowWriter(make, ['transforms[0].header.stamp'], runs)
 
 
 class ObservedMessages:
@@ -31,19 +63,8 @@ class ObservedMessages:
     """
 
     def __init__(self, world: str, base: str) -> None:
-        self._odometry = m = new(
-            'nav_msgs/msg/Odometry', header=header(0, world), child_frame_id=base
-        )
-        self._parts = (
-            m.pose.pose.position,
-            m.pose.pose.orientation,
-            m.twist.twist.linear,
-            m.twist.twist.angular,
-        )
-        moved = new(
-            'geometry_msgs/msg/TransformStamped', header=header(0, world), child_frame_id=base
-        )
-        self._transform, self._moved = new('tf2_msgs/msg/TFMessage', transforms=[moved]), moved
+        self._odometry = _odometry_writer(world, base)
+        self._transform = _transform_writer(world, base)
         self._joints = new('sensor_msgs/msg/JointState', header=header(0), name=list(JOINTS))
         self._virtual = new(
             'veh_identification/msg/VirtualSensors',
@@ -52,26 +73,13 @@ class ObservedMessages:
             tyre_forces=[new('geometry_msgs/msg/Vector3') for _ in CORNERS],
         )
 
-    def odometry(self, found: Odometry, stamp_ns: int) -> Any:
-        """nav_msgs/msg/Odometry of an estimate."""
-        m = self._odometry
-        _stamp(m.header, stamp_ns)
-        p, q, v, w = self._parts
-        p.x, p.y, p.z = found.position
-        q.x, q.y, q.z, q.w = found.orientation
-        v.x, v.y, v.z = found.linear
-        w.x, w.y, w.z = found.angular
-        m.pose.covariance = found.pose_covariance.ravel()
-        m.twist.covariance = found.twist_covariance.ravel()
-        return m
+    def odometry(self, row: Array, stamp_ns: int) -> bytes:
+        """nav_msgs/msg/Odometry of an estimate (`known_row`), serialised."""
+        return self._odometry(_Row(stamp_ns, row))
 
-    def transform(self, found: Odometry, stamp_ns: int) -> Any:
-        """tf2_msgs/msg/TFMessage: the base link in the world."""
-        _stamp(self._moved.header, stamp_ns)
-        p, q = self._moved.transform.translation, self._moved.transform.rotation
-        p.x, p.y, p.z = found.position
-        q.x, q.y, q.z, q.w = found.orientation
-        return self._transform
+    def transform(self, row: Array, stamp_ns: int) -> bytes:
+        """tf2_msgs/msg/TFMessage: the base link in the world, serialised."""
+        return self._transform(_Row(stamp_ns, row))
 
     def joints(self, positions: list[float], rates: list[float], stamp_ns: int) -> Any:
         """sensor_msgs/msg/JointState of wheels, suspension and rack."""
@@ -108,14 +116,14 @@ class ObservedBag:
 
     def step(self, session: VehicleSession, stamp_ns: int) -> None:
         """One step of the observer."""
-        write, observed = self._writer.write_message, session.observed
-        found = odometry(observed, session.filter.P)
-        made = self._made
-        write('odometry/observed', made.odometry(found, stamp_ns), stamp_ns)
+        writer, observed, made = self._writer, session.observed, self._made
+        row = known_row(observed, session.filter.P)
+        writer.write('odometry/observed', ODOMETRY, made.odometry(row, stamp_ns), stamp_ns)
         self._count += 1
         if (self._count - 1) % SLOW:
             return
-        write('/tf', made.transform(found, stamp_ns), stamp_ns)
+        writer.write('/tf', TRANSFORMS, made.transform(row, stamp_ns), stamp_ns)
+        write = writer.write_message
         write('joint_states/observed', made.joints(*joints(observed), stamp_ns), stamp_ns)
-        sensors = virtual_sensors(observed, found)
+        sensors = virtual_sensors(observed, Odometry.of(row))
         write('error_ekf/virtual_sensors', made.virtual(sensors, stamp_ns), stamp_ns)
