@@ -211,6 +211,25 @@ def _exchanged(a: str, b: str) -> Callable[[Array, list[str]], Array]:
     return change
 
 
+def _pressure(values: Array) -> Array:
+    """Places of the force where moments belong."""
+    up = np.where(np.abs(values[:, 2]) > 5.0, values[:, 2], np.inf)
+    values[:, [3, 4]] = np.column_stack([-values[:, 4] / up, values[:, 3] / up])
+    return values
+
+
+def _one_late(case: Case) -> Case:
+    late = replace(case.plates[PLATES[0]], stamps=case.plates[PLATES[0]].stamps + 60_000_000)
+    return replace(case, plates={**case.plates, PLATES[0]: late})
+
+
+def _y_up(values: Array) -> Array:
+    """Poses in a world whose y points upwards."""
+    turn = Rotation.from_euler('x', -90.0, degrees=True)
+    turned = turn * Rotation.from_quat(values[:, 3:])
+    return np.hstack([turn.apply(values[:, :3]), turned.as_quat()])
+
+
 def _stuck(q: Array, names: list[str]) -> Array:
     k, half = names.index('r_knee_joint'), len(q) // 3
     q[half:, k] = q[half, k]
@@ -562,6 +581,25 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'both plates 1.1 times too large, robot weighed': Mistake(
         lambda case: plates(scaled(*[1.1] * 6))(_weighed(case)), ('weight_against_scale',)
+    ),
+    'plates set to zero under load': Mistake(
+        plates(lambda v: v - v[0]), ('tared_under_load', 'weight_not_of_urdf')
+    ),
+    'one plate set to zero under load': Mistake(
+        plates(lambda v: v - v[0], PLATES[:1]), ('tared_under_load',)
+    ),
+    'centre of pressure for moments': Mistake(plates(_pressure), ('unit',)),
+    'moments that nobody fills': Mistake(plates(scaled(1, 1, 1, 0, 0, 0)), ('moments_missing',)),
+    'Mx and My exchanged': Mistake(
+        plates(lambda v: v[:, [0, 1, 2, 4, 3, 5]]), ('axes_exchanged',)
+    ),
+    'Fx and Fy exchanged': Mistake(
+        plates(lambda v: v[:, [1, 0, 2, 3, 4, 5]]), ('axes_exchanged',)
+    ),
+    'one plate 60 ms late': Mistake(_one_late, ('wrench_late',)),
+    'base with y up': Mistake(base(_y_up), ('world_turned', 'world_not_upright', 'base_turned')),
+    'pitch and roll of an ankle exchanged': Mistake(
+        joints(_exchanged('r_ankle_pitch_joint', 'r_ankle_roll_joint')), ('joints_swapped',)
     ),
 }
 

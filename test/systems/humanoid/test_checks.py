@@ -88,6 +88,29 @@ CASES = {
         'axis_sign',
         f'the x axis of {PLATE}',
     ),
+    'tared under load': (wrenches(lambda v: v - v[:20].mean(axis=0)), 'tared_under_load', PLATE),
+    'moments missing': (
+        wrenches(lambda v: v * np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])),
+        'moments_missing',
+        PLATE,
+    ),
+    'centre of pressure': (
+        wrenches(
+            lambda v: np.column_stack([v[:, :3], -v[:, 4] / v[:, 2], v[:, 3] / v[:, 2], v[:, 5]])
+        ),
+        'unit',
+        'centre of pressure',
+    ),
+    'moments exchanged': (
+        wrenches(lambda v: v[:, [0, 1, 2, 4, 3, 5]]),
+        'axes_exchanged',
+        'torque.x and wrench.torque.y',
+    ),
+    'forces exchanged': (
+        wrenches(lambda v: v[:, [1, 0, 2, 3, 4, 5]]),
+        'axes_exchanged',
+        PLATE,
+    ),
     'joint sign': (
         joints(lambda name, q: -q if name == 'l_knee_joint' else q),
         'joint_sign',

@@ -36,11 +36,12 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     joined_at,
     offsets,
     shifts,
+    tares,
     tilts,
     yaws,
     zeros,
 )
-from veh_identification.systems.humanoid.checks.pulling import pull_findings
+from veh_identification.systems.humanoid.checks.pulling import pull_findings, tare_findings
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import judged as judged_loads
@@ -52,6 +53,8 @@ from veh_identification.types import Array
 FITS = 0.15
 #: Units above which a misfit that nothing explains is told: a fortieth of the weight.
 POOR = 0.5
+#: How many times better soles must stand, where the wrench fits and they fit in the end.
+LIKELY = 1.5
 #: Moments about another point are named from this part of the robot's size on: models of persons
 #: may miss by half of it.
 SMALLEST_SHIFT = 0.25
@@ -109,14 +112,16 @@ class Search:
     def findings(self) -> list[Finding]:
         """What the search has found; what the soles do not show the wrench alone may."""
         findings: list[Finding] = []
+        if tared := tare_findings(self.comparison, self.label):
+            return tared  # no unit or sign of the forces is told by plates without their zeros
         as_it_is = self.comparison.as_it_is
         if not np.isfinite([as_it_is.all, *(left.all for _, left in self._judged)]).any():
             text = f'{self.label}: too little is loaded to hold the wrench against the motion'
             return [Finding('warn', 'frames_unchecked', f'{text}: nothing was checked')]
         for part, fits in (('all', 'wrench and the soles fit'), ('wrench', 'wrench fits')):
             plain = getattr(as_it_is, part)
-            if not plain > FITS:
-                findings = []
+            if not plain > FITS:  # what is left is a matter of the soles alone
+                findings = self._likely()
                 continue
             findings = explanation_findings(
                 best_of([(one, getattr(left, part)) for one, left in self._judged], plain),
@@ -134,6 +139,23 @@ class Search:
                 return turned
         slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)
         return [*findings, *slope, *weight]
+
+    def _likely(self) -> list[Finding]:
+        """The cause with which soles that do not stand as they should would fit as well as any.
+
+        Noise of the wrenches bounds how many times better a recording can fit that is fine but
+        for its feet.
+        """
+        plain = self.comparison.as_it_is.all
+        best = best_of([(one, left.all) for one, left in self._judged], plain)
+        if best.best is None or best.misfit > FITS or best.factor < LIKELY:
+            return []
+        text = (
+            f'{self.label}: {best.best.text}, most likely; with that the soles stand on the '
+            f'ground {best.factor:.3g} times better (check_frames: false skips this test)'
+        )
+        where = f'{self.label}, {best.best.where}'
+        return [Finding('warn', best.best.code, text, where, best.factor)]
 
 
 def _weight(comparison: Comparison, label: str) -> list[Finding]:
@@ -206,16 +228,20 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     def comparable(wrench: Array) -> Array:
         return wrench[use] / ([1.0] * 3 + [comparison.size] * 3)
 
-    error = (scale * predicted - samples.wrench)[use].reshape(-1, 2, 3)
-    turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
-    arm = samples.position[use] - samples.centre
-    turned[:, 1] += np.cross(arm, turned[:, 0])
+    def missing(scale: float) -> Array:
+        """What is missing in the median (6,), along the world at the centre of the plates."""
+        error = (scale * predicted - samples.wrench)[use].reshape(-1, 2, 3)
+        turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
+        turned[:, 1] += np.cross(samples.position[use] - samples.centre, turned[:, 0])
+        return np.asarray(np.median(turned, axis=0).ravel())
+
     names = comparison.problem.model.coordinate_names
     return [
         *tilts(raw, comparison.level()),
         *zeros(names, comparison.zeros()),
         *heights(comparison.height()),
-        *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
+        *offsets(raw, missing(scale), comparison.weight),
+        *tares(raw, missing(1.0), samples.centre, comparison.weight),
         *gains(raw, forces, scale * predicted[use, :3]),
         *yaws(
             raw,

@@ -35,6 +35,11 @@ MANY_SENSORS = 6
 SMALLEST_GAIN, LARGEST_GAIN = 0.05, 1.6
 #: Share of the weight of an offset that is worth a word: what `wrench_offset` does not allow for.
 SMALLEST_OFFSET = 0.01
+#: Share of the weight that is missing where a plate was set to zero under load.
+SMALLEST_TARE = 0.2
+#: Seconds at the beginning of which such a plate shows nothing, what nothing is, and how much its
+#: load changes later (else its forces are in a larger unit), of the weight.
+BEGINNING, NOTHING, MOVES = 0.1, 0.05, 0.003
 #: Degrees of a base askew, and radians of a joint's zero, that are worth a word.
 SMALLEST_TILT = 2.0
 SMALLEST_ZERO, LARGEST_ZERO = 0.03, 1.2
@@ -131,6 +136,18 @@ def units(raw: Raw) -> Hypotheses:
             text = f'the moments of {names} seem to be in {unit}, they must be in N m'
             change = _of_wrenches(group, _scaled(1.0, 1.0 / factor))
             yield Hypothesis('unit', text, change, f'{where}, wrench.torque')
+        text = (
+            f'torque.x and torque.y of {names} seem to hold the centre of pressure (m), they must '
+            'be moments (N m)'
+        )
+        change = _of_wrenches(group, _about_the_origin)
+        yield Hypothesis('unit', text, change, f'{where}, wrench.torque')
+
+
+def _about_the_origin(wrench: Array) -> Array:
+    """Moments of forces that act at the places which stand where moments belong."""
+    x, y, up = wrench[:, 3], wrench[:, 4], wrench[:, 2]
+    return np.column_stack([wrench[:, :3], y * up, -x * up, wrench[:, 5]])
 
 
 def signs_and_turns(raw: Raw) -> Hypotheses:
@@ -156,10 +173,25 @@ def signs_and_turns(raw: Raw) -> Hypotheses:
                 )
 
 
+#: Channels x and y of forces and moments in each other's place, together and apart.
+EXCHANGES = {
+    'the x and y axes': [1, 0, 2, 4, 3, 5],
+    'wrench.force.x and wrench.force.y': [1, 0, 2, 3, 4, 5],
+    'wrench.torque.x and wrench.torque.y': [0, 1, 2, 4, 3, 5],
+}
+
+
 def mirrored_axes(raw: Raw) -> Hypotheses:
-    """One axis, or one channel, of the wrong sign: a left-handed frame, a cable turned."""
+    """One axis, or channel, of the wrong sign or place: a left-handed frame, a cable turned."""
     for group in _groups(raw):
         names, where = _named(raw, group)
+        for what, order in EXCHANGES.items():
+            yield Hypothesis(
+                'axes_exchanged',
+                f'{what} of {names} seem to be exchanged',
+                _of_wrenches(group, lambda wrench, o=order: wrench[:, o]),  # type: ignore[misc]
+                where,
+            )
         for k, axis in enumerate('xyz'):
             mirror = np.ones(3)
             mirror[k] = -1.0
@@ -300,6 +332,39 @@ def offsets(raw: Raw, missing: Array, weight: float) -> Hypotheses:
         )
 
 
+def tares(raw: Raw, missing: Array, centre: Array, weight: float) -> Hypotheses:
+    """Plates set to zero under load: `missing` (6,) along the world at `centre`.
+
+    They begin with nothing, and a part of the weight is missing all the time, with the moment
+    that it has there.
+    """
+    valid = np.flatnonzero(raw.valid)
+    if not missing[2] > SMALLEST_TARE * weight or not len(valid):
+        return
+    begin = valid[: max(1, round(BEGINNING * raw.rate))]
+    group = [
+        k
+        for k, source in enumerate(raw.sources)
+        if source.pose is not None
+        and np.linalg.norm(raw.wrenches[begin, k, :3].mean(axis=0)) < NOTHING * weight
+        and np.ptp(np.percentile(raw.wrenches[valid, k, 2], [2.0, 98.0])) > MOVES * weight
+    ]
+    if not group:
+        return
+    pose = raw.sources[group[0]].pose
+    assert pose is not None
+    moment = missing[3:] + np.cross(centre - pose.position, missing[:3])
+    offset = np.concatenate([pose.rotation.T @ missing[:3], pose.rotation.T @ moment])
+    names, where = _named(raw, group)
+    yield Hypothesis(
+        'tared_under_load',
+        f'{names} seems to have been set to zero while the robot stood on it: {missing[2]:.3g} N '
+        'of its weight are missing all the time; tare it while it is empty',
+        _of_wrenches(group[:1], lambda wrench: wrench + offset),
+        f'{where}, wrench.force',
+    )
+
+
 def gains(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses:
     """One of several sensors with another gain than the others, by the weight that they share."""
     if not 1 < len(raw.sources) <= MANY_SENSORS:
@@ -323,23 +388,28 @@ def gains(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses
 
 
 def lags(raw: Raw) -> Hypotheses:
-    """The wrenches later or earlier than the motion."""
-    for lag in LAGS:
-        for sign, word in ((1.0, 'late'), (-1.0, 'early')):
-            steps = round(sign * lag * raw.rate)
-            if not steps or abs(steps) > len(raw.stamps) // 4:
-                continue
-            yield Hypothesis(
-                'wrench_late',
-                f'the wrenches seem to be about {1e3 * lag:.3g} ms {word} against joints and base',
-                _earlier(steps),
-                'stamps of the wrenches',
-            )
+    """The wrenches, or those of one plate, later or earlier than the motion."""
+    every = list(range(len(raw.sources)))
+    single = [group for group in _groups(raw) if len(group) == 1 < len(every)]
+    for group in [every, *single]:
+        what = 'the wrenches seem' if group == every else f'{_named(raw, group)[0]} seems'
+        for lag in LAGS:
+            for sign, word in ((1.0, 'late'), (-1.0, 'early')):
+                steps = round(sign * lag * raw.rate)
+                if not steps or abs(steps) > len(raw.stamps) // 4:
+                    continue
+                yield Hypothesis(
+                    'wrench_late',
+                    f'{what} to be about {1e3 * lag:.3g} ms {word} against joints and base',
+                    _earlier(steps, group),
+                    'stamps of the wrenches',
+                )
 
 
-def _earlier(steps: int) -> Change:
+def _earlier(steps: int, group: Sequence[int]) -> Change:
     def make(raw: Raw) -> Raw:
-        made, valid = np.roll(raw.wrenches, -steps, axis=0), raw.valid.copy()
+        made, valid = raw.wrenches.copy(), raw.valid.copy()
+        made[:, group] = np.roll(raw.wrenches[:, group], -steps, axis=0)
         valid &= np.roll(raw.valid, -steps)
         edge = slice(-steps, None) if steps > 0 else slice(None, -steps)
         valid[edge] = False

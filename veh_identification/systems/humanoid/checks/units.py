@@ -73,6 +73,14 @@ def _moments(label: str, plate: Wrench, weight: float) -> Finding | None:
     # Arms are long as well where forces are in kN: the search for a cause tells which it is.
     if not len(rows) or np.median(np.linalg.norm(rows[:, :3], axis=1)) < SMALL_FORCE * weight:
         return None
+    if not rows[:, 3:].any():
+        return Finding(
+            'bad',
+            'moments_missing',
+            f'{label}: the moments of {plate.topic} are exactly zero under load: nobody fills '
+            'wrench.torque, which must tell the moments about the origin of its frame',
+            f'{label}, topic {plate.topic}, wrench.torque',
+        )
     arm = float(
         np.median(np.linalg.norm(rows[:, 3:], axis=1) / np.linalg.norm(rows[:, :3], axis=1))
     )
