@@ -19,6 +19,7 @@ from veh_identification.systems.vehicle.observer.at_once import (
     TO_JUDGE,
     step_at_once,
 )
+from veh_identification.systems.vehicle.observer.estimate import Odometry, known_row
 from veh_identification.systems.vehicle.observer.online import VehicleSystem
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
@@ -128,3 +129,14 @@ def test_an_estimate_that_everyone_contradicts_is_given_up(beside):
     assert not filter_.bearings.aligned and not filter_.bearings.placed
     assert not any(trust.health.aside for trust in trusts.values())
     assert filter_.counts['gps_velocity'].believed == 1
+
+
+def test_a_car_of_unknown_heading_may_be_on_any_side_of_its_antenna():
+    """Nothing but the antenna is seen of a parked car: the place of base_link is not its fix."""
+    parked, _ = driven('road_drive.yaml', 'wheel_rate')
+    arm = np.hypot(*parked.antenna[:2])
+    assert arm > 0.5 and parked.bearings.placed and not parked.bearings.aligned
+    stated = Odometry.of(known_row(parked.observed, parked.P, parked.swing)).pose_covariance
+    assert np.sqrt([stated[0, 0], stated[1, 1]]) == pytest.approx(arm, rel=0.2)
+    headed, _ = driven('road_drive.yaml', 'wheel_rate', known=True)
+    assert headed.swing == 0.0

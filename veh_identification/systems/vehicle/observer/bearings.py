@@ -18,6 +18,10 @@ SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned 
 ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
 SIDESLIP = 0.05  # how far course and heading may differ [rad]
 LARGEST_TURN = 0.2  # of the car in one correction [rad]
+#: Of a car that does not know that it moves so many velocities in a row must say so; and fixes
+#: within so many seconds, which go on so far [m]: one may be a reflection, and those of a parked
+#: car wander.
+IN_A_ROW, ANCHORED, FURTHER = 3, 5.0, 2.5
 FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
 
 
@@ -29,6 +33,9 @@ class Bearings:
     aligned: bool
     confirmed: bool = False  # a course over ground has agreed with the heading
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
+    anchored: float = 0.0  # when that was [s]
+    away: tuple[float, float] | None = None  # the first of the last fixes, all far from it
+    speeds: int = 0  # velocities in a row that say that the car moves
 
 
 def find(filter_: CarFilter, measurement: Measurement) -> None:
@@ -36,18 +43,41 @@ def find(filter_: CarFilter, measurement: Measurement) -> None:
     value, bearings = measurement.value, filter_.bearings
     if measurement.sensor not in ('gps', 'gps_velocity') or not np.all(np.isfinite(value)):
         return
+    moves = abs(_forward(filter_)) > 0.5 * ALIGN_SPEED
     if measurement.sensor == 'gps_velocity':
         speed = float(np.hypot(value[0], value[1]))
-        if speed > ALIGN_SPEED:
+        bearings.speeds = bearings.speeds + 1 if speed > ALIGN_SPEED else 0
+        if bearings.speeds >= (1 if moves else IN_A_ROW):
             _turn_to(filter_, value, float(np.hypot(SIDESLIP, SPEED_NOISE / speed)), speed)
         return
     if not bearings.placed:
         _set_place(filter_, value)
-    if bearings.anchor is None:
-        bearings.anchor = (float(value[0]), float(value[1]))
-    step = value[:2] - np.array(bearings.anchor)
-    if np.hypot(step[0], step[1]) > ALIGN_DISTANCE:
+    step = _step(bearings, measurement, moves)
+    if step is not None:
         _turn_to(filter_, step, 4.0 * SIDESLIP, 0.0)
+
+
+def _step(bearings: Bearings, measurement: Measurement, moves: bool) -> Array | None:
+    """From the anchor to a fix that shows in which direction the car went; None: none does yet."""
+    fix = measurement.value[:2]
+    here = float(fix[0]), float(fix[1])
+    old = not moves and measurement.time - bearings.anchored > ANCHORED
+    if bearings.anchor is None or old:
+        bearings.anchor, bearings.anchored = here, measurement.time
+    step = fix - np.array(bearings.anchor)
+    if np.hypot(step[0], step[1]) <= ALIGN_DISTANCE:
+        bearings.away = None
+        return None
+    if bearings.away is None:
+        bearings.away = here
+    further = fix - np.array(bearings.away)
+    return step if moves or np.hypot(further[0], further[1]) > FURTHER else None
+
+
+def _forward(filter_: CarFilter) -> float:
+    """Speed along the car, as its wheels tell it [m/s]."""
+    frame = filter_.vehicle.frame()
+    return float(frame[0, 3:5] @ frame[1, 0:2])
 
 
 def _set_place(filter_: CarFilter, fix: Array) -> None:
@@ -89,7 +119,7 @@ def _turn_to(filter_: CarFilter, course: Array, deviation: float, speed: float) 
 def turn_wanted(filter_: CarFilter, course: Array, speed: float) -> float:
     """From the heading of the model to the one that a direction of motion wants [rad]."""
     frame = filter_.vehicle.frame()
-    forward = float(frame[0, 3:5] @ frame[1, 0:2])
+    forward = _forward(filter_)
     swing = float(frame[0, 6:9] @ frame[1, 3:6]) * float(filter_.antenna[0]) if speed else 0.0
     if abs(forward) < 0.5 * ALIGN_SPEED:  # no wheels that would know
         forward, swing = 1.0, 0.0

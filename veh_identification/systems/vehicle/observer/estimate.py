@@ -131,14 +131,17 @@ def write_odometry(frame: Array, P: Array, row: Array) -> bool:  # pragma: no co
     return math.isfinite(row[:TWIST_COVARIANCE].sum())
 
 
-def known_row(observed: ObservedVehicle, P: Array) -> Array:
-    """Pose and twist of the observed car (ROW,); P is the filter's covariance.
+def known_row(observed: ObservedVehicle, P: Array, swing: float = 0.0) -> Array:
+    """Pose and twist of the observed car (ROW,); P and `swing` are the filter's.
 
     EstimationError where they are no numbers any more.
     """
     row = np.empty(ROW)
     if not write_odometry(observed.vehicle.world_frame(), P, row):
         raise EstimationError('the observed state is no number any more')
+    if swing:
+        row[POSE_COVARIANCE] += swing
+        row[POSE_COVARIANCE + 7] += swing
     return row
 
 

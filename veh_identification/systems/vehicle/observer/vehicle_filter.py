@@ -141,6 +141,18 @@ class VehicleErrorEKF(ErrorEKF):
         """Whether the heading was known and has become uncertain beyond `UNKNOWN_YAW`."""
         return self.bearings.aligned and float(self.P[YAW, YAW]) > UNKNOWN_YAW**2
 
+    @property
+    def swing(self) -> float:
+        """Variance [m^2] of the place along east and north that an unknown heading leaves.
+
+        Fixes tell where the antenna is; base_link may be on any side of it, which no error state
+        knows while the heading is left alone.
+        """
+        if self.bearings.aligned:
+            return 0.0
+        arm = float(self.antenna[:2] @ self.antenna[:2])
+        return arm * (1.0 - math.exp(-0.5 * self._yaw_variance))
+
     def place_by_fix(self, deviation: float) -> None:
         """Say that the place is that of a fix, and errs with it.
 
@@ -684,7 +696,7 @@ class VehicleErrorEKF(ErrorEKF):
         """Place, speed and heading are wrong, and so is what the other sensors were judged by."""
         self._yaw_variance = UNIFORM_YAW**2
         self.bearings.placed = self.bearings.aligned = self.bearings.confirmed = False
-        self.bearings.anchor = None
+        self.bearings.anchor, self.bearings.away, self.bearings.speeds = None, None, 0
         self._forget_forces(np.ones(self.model.size, dtype=bool))
         self._forget_biases()
         for channel in self.channels.values():
