@@ -24,6 +24,7 @@ from veh_identification.systems.humanoid.processing.supports import left_out
 from veh_identification.systems.humanoid.results.findings import (
     against_impulse,
     implausible_links,
+    kept_to_the_urdf,
     link_findings,
     other_weight,
     poor_fit,
@@ -73,6 +74,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         *_weighed(found),
         *poor_fit(recordings),
         *link_findings(fit),
+        *kept_to_the_urdf(fit),
         *implausible_links(fit, found.problem.prior),
     ]
     base = found.problem.base
@@ -165,6 +167,7 @@ def _extra(
             'relative_cost': fit.relative_cost,
             'links_at_their_limit': list(fit.active),
             'status': fit.status,
+            'kept_equations': list(fit.kept),
         },
         'link_parameters': fit.as_dict(),
     }

@@ -46,7 +46,7 @@ def held_out_scale(
     good = np.flatnonzero(np.isfinite(rows.Y).all(axis=1))
     if len(good) < FEWEST_ROWS:
         return evidence.scale
-    normal, squares, shares = _folds(rows, good, evidence.sigma)
+    normal, squares, shares = folds_of(rows, good, evidence.sigma)
     noise = np.zeros(normal.shape[1:]) if excess is None else excess.weighted(1.0 / evidence.sigma)
     # What noise has added does not depend on the scale of the prior.
     fits = [
@@ -80,7 +80,9 @@ def _simplest(errors: Array) -> int:
     return int(np.flatnonzero(worse.sum(axis=1) <= margin).max())
 
 
-def _folds(rows: ArrayBlocks, good: NDArray[np.intp], sigma: Array) -> tuple[Array, Array, Array]:
+def folds_of(
+    rows: ArrayBlocks, good: NDArray[np.intp], sigma: Array
+) -> tuple[Array, Array, Array]:
     """W' [W Y] and Y' Y of every stretch, rows in units of their noise; its share of rows."""
     normal, squares, shares = [], [], []
     for part in np.array_split(good, FOLDS):

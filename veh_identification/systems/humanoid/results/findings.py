@@ -151,6 +151,18 @@ def implausible_links(fit: LinkFit, prior: LinkPrior) -> list[Finding]:
     return [Finding('warn', 'links_implausible', text, 'identified.urdf')]
 
 
+def kept_to_the_urdf(fit: LinkFit) -> list[Finding]:
+    """Equations on which identified.urdf is no better than the URDF as given, nor worse."""
+    if not fit.kept:
+        return []
+    text = (
+        f'identified.urdf keeps to the URDF as given on {", ".join(fit.kept)}: other masses do '
+        'not predict stretches that were left out twice as well there, and would be wrong in the '
+        'next recording as likely as not; the base parameters are not kept'
+    )
+    return [Finding('note', 'urdf_kept', text, 'identified.urdf')]
+
+
 def link_findings(fit: LinkFit) -> list[Finding]:
     """Whether single links of identified.urdf are shaped by data, or by what can exist."""
     if len(fit.active) > MANY_AT_THE_BORDER * len(fit.links):
