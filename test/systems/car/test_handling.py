@@ -396,6 +396,60 @@ def test_errors_of_sensors_are_named(recorded, change, code: str, where: str) ->
     assert all(where in one.where for one in bad)
 
 
+def _late_steering(one: CarRecording) -> CarRecording:
+    joints = {
+        name: replace(series, stamps=series.stamps + 0.08 * ('steering' in name))
+        for name, series in one.joints.items()
+    }
+    return replace(one, joints=joints)
+
+
+def _exchanged(one: CarRecording) -> CarRecording:
+    return replace(one, velocity=replace(one.velocity, values=one.velocity.values[:, ::-1].copy()))
+
+
+def _late_velocity(one: CarRecording) -> CarRecording:
+    return replace(one, velocity=replace(one.velocity, stamps=one.velocity.stamps + 0.2))
+
+
+def _other_torque(one: CarRecording) -> CarRecording:
+    torques = {name: replace(t, values=-t.values) for name, t in one.torques.items()}
+    return replace(one, torques=torques)
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (_late_steering, ('bad', 'delay')),
+        (_exchanged, ('bad', 'exchanged')),
+        (_late_velocity, ('warn', 'velocity_delay')),
+        (_other_torque, ('bad', 'mass_by_torque')),
+    ],
+)
+def test_what_the_fit_makes_its_own_is_named(recorded, change, told) -> None:
+    """Unknowns of the fit take these up, so that the rest of the recording fits."""
+    recording, config = recorded
+    found = identify_handling([change(recording)], config, HandlingMethod()).findings
+    assert [(one.level, one.code) for one in found if one.level != 'note'] == [told]
+
+
+def test_a_prediction_that_loses_samples_does_not_fit_better() -> None:
+    """Beyond one it leaves all bounds: fewer innovations have less to lose."""
+
+    def predict(value):
+        rows = 40 if value[0] < 1.0 else 4
+        error = np.full(rows, 3.0 - value[0])
+        return Innovations(error, np.ones(rows), np.arange(rows) // 4)
+
+    prior = Prior(np.zeros(1), np.array([1.0]))
+    try:
+        found = maximise(predict, prior)
+    except EstimationError as error:
+        assert 'cannot follow' in str(error)
+    else:
+        assert len(found.innovations.error) == 40 and found.value[0] < 1.0
+
+
 @pytest.mark.parametrize(
     ('mass', 'described', 'told'),
     [

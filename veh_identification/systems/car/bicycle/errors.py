@@ -14,9 +14,17 @@ from typing import Literal
 
 import numpy as np
 
+from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding, Level
 from veh_identification.systems.car.bicycle import model
-from veh_identification.systems.car.bicycle.fit import Fitted, Innovations, Prior, one_more
+from veh_identification.systems.car.bicycle.fit import (
+    Fitted,
+    Further,
+    Innovations,
+    Prior,
+    gained,
+    one_more,
+)
 from veh_identification.systems.car.bicycle.signals import HandlingSamples
 from veh_identification.types import Array
 
@@ -28,6 +36,9 @@ CERTAIN = 6.0
 LEAST = {'scale': 0.02, 'delay': 0.02, 'angle': 0.03}  # 1, s, rad
 #: So many times these sizes move the results by more than their deviations.
 SERIOUS = 2.5
+#: Deviations from which an error is followed by further fits, how many of them, and what they must
+#: gain of the likelihood (its logarithm): what an error of so many deviations does.
+SUSPECTED, FOLLOWED, LEAST_GAIN = 4.0, 6, 0.5 * CERTAIN**2
 
 Change = Callable[[HandlingSamples, float], HandlingSamples]
 
@@ -164,16 +175,69 @@ def sensor_errors(
     fitted: Fitted,
     prior: Prior,
     doubted: Sequence[Doubt],
+    fit: Callable[[Sequence[HandlingSamples]], Fitted],
 ) -> list[Finding]:
-    """The error of a sensor that explains most; nothing where none is certain and large."""
+    """The error of a sensor that explains most; nothing where none is certain and large.
+
+    `fit` makes everything anew with changed samples.
+    """
+    further = [*zip(doubted, _doubted(parts, predictor, fitted, prior, doubted), strict=True)]
+    large = [
+        (one.gain, doubt, one)
+        for doubt, one in further
+        if abs(one.size) > max(doubt.least, SUSPECTED * one.deviation) and one.gain > 0.0
+    ]
+    certain = [one for one in large if abs(one[2].size) > CERTAIN * one[2].deviation]
+    if certain:
+        _, doubt, one = max(certain, key=lambda one: one[0])
+        return [doubt.finding(one.size, one.deviation)]
+    if not large:
+        return []
+    _, doubt, one = max(large, key=lambda one: one[0])
+    return _followed(parts, predictor, fitted, prior, doubt, one, fit)
+
+
+def _doubted(
+    parts: Sequence[HandlingSamples],
+    predictor: Callable[[Sequence[HandlingSamples]], Callable[[Array], Innovations]],
+    fitted: Fitted,
+    prior: Prior,
+    doubted: Sequence[Doubt],
+) -> list[Further]:
+    """What the error of each would be."""
 
     def other(doubt: Doubt) -> Callable[[float, Array], Innovations]:
         return lambda size, value: predictor([doubt.undo(one, size) for one in parts])(value)
 
-    further = one_more(predictor(parts), fitted, prior, [other(one) for one in doubted], 1e-3)
-    told = [
-        (one.gain, doubt.finding(one.size, one.deviation))
-        for doubt, one in zip(doubted, further, strict=True)
-        if abs(one.size) > max(doubt.least, CERTAIN * one.deviation) and one.gain > 0.0
-    ]
-    return [max(told, key=lambda one: one[0])[1]] if told else []
+    return one_more(predictor(parts), fitted, prior, [other(one) for one in doubted], 1e-3)
+
+
+def _followed(
+    parts: Sequence[HandlingSamples],
+    predictor: Callable[[Sequence[HandlingSamples]], Callable[[Array], Innovations]],
+    fitted: Fitted,
+    prior: Prior,
+    doubt: Doubt,
+    one: Further,
+    fit: Callable[[Sequence[HandlingSamples]], Fitted],
+) -> list[Finding]:
+    """An error that the fit has made its own: where the rest of it goes, fit after fit.
+
+    A late steering looks like tyres that answer at once and a car without inertia. From there a
+    single step sees little of it; what all steps together gain of the likelihood decides.
+    """
+    size, gain = 0.0, 0.0
+    for _ in range(FOLLOWED):
+        size += one.size
+        changed = [doubt.undo(part, size) for part in parts]
+        try:
+            again = fit(changed)
+        except EstimationError:
+            break
+        gain = gained(fitted, again, prior)
+        (one,) = _doubted(changed, predictor, again, prior, [doubt])
+        if abs(one.size) < max(0.1 * doubt.least, one.deviation):
+            break
+    if gain < LEAST_GAIN or abs(size) < doubt.least:
+        return []
+    return [doubt.finding(size, one.deviation)]

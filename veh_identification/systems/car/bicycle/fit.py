@@ -40,6 +40,13 @@ class Innovations:
     block: IntArray
 
 
+#: Where a prediction leaves all bounds, innovations are missing, and fewer of them look better.
+LOST = (
+    'the prediction of the car cannot follow this recording: look at units of speed and steering, '
+    'at the steering ratio, and at the lengths of the description'
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """The most likely unknowns."""
@@ -74,7 +81,7 @@ def maximise(
             moved = value.copy()
             moved[free] += np.clip(np.linalg.solve(matrix, score), -limit, limit)
             tried = predict(moved)
-            loss = _loss(tried, moved, prior)
+            loss = _loss(tried, moved, prior) if len(tried.error) == len(now.error) else np.inf
             if np.isfinite(loss) and loss < best:
                 gain, best, value, now = best - loss, loss, moved, tried
                 damping = max(damping / 5.0, 1e-9)
@@ -84,7 +91,7 @@ def maximise(
         if gain < SMALL_GAIN or steps >= MOST:
             break
     if not np.isfinite(best):
-        raise EstimationError('the prediction of the car cannot follow this recording')
+        raise EstimationError(LOST)
     everything = np.arange(len(value))
     slopes = _slopes(predict, value, prior, now, everything)
     information, _, blocks = _normal(now, slopes, value, prior, everything)
@@ -140,12 +147,21 @@ def one_more(
         moved = np.linalg.solve(information, score) - away * estimate
         moved = np.clip(moved, -limit, limit)
         gain = max(
-            _gain(before, other(share * estimate, there), there, prior)
+            _gain(before, tried, there, prior) if len(tried.error) == len(now.error) else -np.inf
             for share in SHARES
             for there in [fitted.value + share * moved]
+            for tried in [other(share * estimate, there)]
         )
         found.append(Further(estimate, float(np.sqrt(max(seen, size)) / size), gain))
     return found
+
+
+def gained(before: Fitted, after: Fitted, prior: Prior) -> float:
+    """What a fit of changed samples gains of the likelihood; nothing where it loses some."""
+    if len(before.innovations.error) != len(after.innovations.error):
+        return 0.0
+    loss = _loss(before.innovations, before.value, prior)
+    return _gain(loss, after.innovations, after.value, prior)
 
 
 def _gain(before: float, now: Innovations, value: Array, prior: Prior) -> float:
@@ -184,6 +200,8 @@ def _slopes(
         moved = value.copy()
         moved[k] += step
         other = predict(moved)
+        if len(other.error) != len(now.error):
+            raise EstimationError(LOST)
         errors[row] = (other.error - now.error) / step
         spreads[row] = np.log(other.variance / now.variance) / step
     return errors, spreads

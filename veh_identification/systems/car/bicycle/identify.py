@@ -34,6 +34,7 @@ from veh_identification.systems.car.bicycle.signals import (
     block_numbers,
     handling_samples,
 )
+from veh_identification.systems.car.bicycle.telling import told_course, told_delay, told_torque
 from veh_identification.systems.car.bicycle.unknowns import (
     Known,
     Unknown,
@@ -47,7 +48,7 @@ from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.origins import Origin
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
 from veh_identification.systems.car.tyres.contact import known_wheels, standing_radius
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 EQUATIONS = ('yaw_rate', 'roll_rate', 'side_force')
 EQUATION_UNITS = ('rad/s', 'rad/s', 'm/s^2')
@@ -146,15 +147,18 @@ def identify_handling(
         raise EstimationError('no recording was given')
     with _told_beside(findings):
         _enough(parts)
+    if method.check and not _bad(findings):
+        findings += told_course(parts, config.topics['gps_velocity'])
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
     weight = USUAL_MASS if mass is None else mass[0]
     parts = [_with_mass(one, config, weight) for one in parts]
     given = unknowns(_known(parts, config, method, None if mass is None else mass[0]))
     considered = np.array([one.name in CONSIDERED for one in given])
-    fitted = maximise(_predictor(parts, given), prior_of(given), considered)
+    with _told_beside(findings):
+        fitted = maximise(_predictor(parts, given), prior_of(given), considered)
     if method.check and not _bad(findings):  # a cause that is known explains the rest
-        findings += _sensor_errors(parts, given, fitted, config)
+        findings += _sensor_errors(parts, given, fitted, config, considered)
     par = physical(given, fitted.value)
     driven = [traces(one, par) for one in parts]
     result = _result(parts, given, fitted, forward, mass, _unexplained(driven)[1])
@@ -170,7 +174,8 @@ def identify_handling(
     if method.check:
         findings += [
             *told_steering(result, parts[0].steering),
-            *(told_mass(forward.value[0], config) if forward is not None else ()),
+            *(() if _bad(findings) else told_delay(given, fitted, config.topics['gps_velocity'])),
+            *(told_torque(parts) if forward is None else told_mass(forward.value[0], config)),
         ]
     findings += [] if _bad(findings) else poor_fit(unexplained)
     findings.append(_centre(result, config, method))
@@ -189,6 +194,7 @@ def _sensor_errors(
     given: tuple[Unknown, ...],
     fitted: Fitted,
     config: CarDescription,
+    considered: BoolArray,
 ) -> list[Finding]:
     topics = config.topics
     speed = topics['gps_velocity' if parts[0].speed_source == 'satellites' else 'speed']
@@ -198,6 +204,7 @@ def _sensor_errors(
         fitted,
         prior_of(given),
         doubts(topics['imu'], topics['joints'], speed),
+        lambda changed: maximise(_predictor(changed, given), prior_of(given), considered),
     )
 
 
