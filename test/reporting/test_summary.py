@@ -177,6 +177,18 @@ def test_many_gaps_are_a_reservation(
             'good',
             'small themselves: FX (30 % of 3.333 N rms)',
         ),
+        # A moment that is no larger than what such a system's moments are known to.
+        (
+            {
+                'fit': (
+                    FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 2.0),
+                    FitRow('NY', 'N m', 1.0, 0.01, 1.0, 0.01, 2.0),
+                    FitRow('NZ', 'N m', 60.0, 0.6, 60.0, 0.6, 90.0, negligible=61.0),
+                )
+            },
+            'warn',
+            'NZ (60 %) is reconstructed poorly',
+        ),
         # Braking in a straight line: the lateral force holds noise only.
         (
             {

@@ -82,6 +82,7 @@ class FitRow:
     a_priori_rms: float = float('nan')
     noise: float = float('nan')  # what the sensors' noise alone leaves of the residuals
     validation_noise: float = float('nan')
+    negligible: float = 0.0  # what may be left whatever its share
 
     @property
     def growth(self) -> float:

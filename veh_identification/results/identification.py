@@ -52,6 +52,8 @@ class Further:
     #: Pass band of the residuals in Hz, of all equations or by equation; None: not filtered.
     band_hz: float | Mapping[str, float] | None = None
     seconds: float = float('nan')  # that were used
+    #: By equation: residuals that are not bad whatever their share of the signal.
+    negligible: Mapping[str, float] = field(default_factory=dict)
 
 
 def identification_outcome(
@@ -154,7 +156,7 @@ def _content(
         correlation_condition=result.correlation_condition,
         noise_model=str(result.noise.get('model', 'white')),
         parameters=parameter_rows(result, further.truth),
-        fit=fit_rows(result, units),
+        fit=fit_rows(result, units, further.negligible),
         trace_sets=tuple(sets),
         colours=_colours(judged, further.band_hz),
         names=tuple(result.names[k] for k in kept),
@@ -228,7 +230,11 @@ def _row(
     return ParameterRow(name, unit, prior, value, std, 'weak', zero.rstrip('; '), truth)
 
 
-def fit_rows(result: IdentificationResult, units: Mapping[str, str]) -> tuple[FitRow, ...]:
+def fit_rows(
+    result: IdentificationResult,
+    units: Mapping[str, str],
+    negligible: Mapping[str, float] | None = None,
+) -> tuple[FitRow, ...]:
     """Residuals of the identification data and of the validation."""
     rows = []
     noise, validation_noise = _noise_of(result)
@@ -251,6 +257,7 @@ def fit_rows(result: IdentificationResult, units: Mapping[str, str]) -> tuple[Fi
                 held_out[2],
                 noise[j],
                 validation_noise[j],
+                (negligible or {}).get(name, 0.0),
             )
         )
     return tuple(rows)

@@ -25,7 +25,10 @@ from veh_identification.systems.humanoid.recording.reader import (
     WRENCH_UNITS,
     Wrench,
 )
-from veh_identification.systems.humanoid.results.findings import badly_reconstructed
+from veh_identification.systems.humanoid.results.findings import (
+    badly_reconstructed,
+    negligible_moments,
+)
 
 RATE, CUTOFF = 200.0, 6.0
 ORIGIN = Pose(np.zeros(3), np.eye(3))
@@ -187,7 +190,28 @@ def test_equations_of_a_bad_fit_are_those_of_reports_and_small_signals_are_none(
     names, units = ('FX', 'FY', 'FZ', 'NX', 'NY', 'NZ'), ['N'] * 3 + ['N m'] * 3
     measured = np.array([40.0, 10.0, 600.0, 4.0, 8.0, 2.0])
     left = np.array([24.0, 9.0, 6.0, 0.4, 3.0, 1.5])  # FY is small beside FZ
-    assert badly_reconstructed(names, units, left, measured) == [
+    assert badly_reconstructed(names, units, left, measured, {}) == [
         'FX (0.6 of its rms)',
         'NZ (0.75 of its rms)',
     ]
+
+
+def test_moments_of_less_than_the_weight_at_a_hundredth_of_the_size_are_not_bad() -> None:
+    from veh_identification.simulation.humanoid.scenarios import robot_path
+    from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
+    from veh_identification.systems.humanoid.robot import load_robot
+
+    names, units = ('FX', 'FY', 'FZ', 'NX', 'NY', 'NZ'), ['N'] * 3 + ['N m'] * 3
+    measured = np.array([40.0, 50.0, 600.0, 4.0, 5.0, 3.0])
+    left = np.array([24.0, 9.0, 6.0, 3.1, 2.6, 1.9])
+    allowed = negligible_moments(600.0, 0.5)  # 3 N m
+    assert badly_reconstructed(names, units, left, measured, allowed) == [
+        'FX (0.6 of its rms)',  # of forces nothing is negligible
+        'NX (0.78 of its rms)',
+    ]
+    # The small robot: half a metre high, so that hardly anything is.
+    robot = load_robot(robot_path())
+    setting = live_configuration(9.80665, 20.0)
+    joints = robot.moving_joints()
+    model = ContactModel(robot, joints, {}, [], True, 0.3, setting, np.zeros(3), 0.1)
+    assert 0.1 < model.problem.size < 0.25

@@ -166,7 +166,9 @@ def _poor_equations(content: IdentificationContent) -> list[Finding]:
                 f'{row.equation} ({percent(float(share))} of {number(size)} {row.unit} rms)'
             )
         else:
-            by_level[fit_level(float(share))].append(f'{row.equation} ({percent(float(share))})')
+            left = row.validation_rms if content.validated else row.rms
+            told: Level = 'warn' if left <= row.negligible else fit_level(float(share))
+            by_level[told].append(f'{row.equation} ({percent(float(share))})')
     result = []
     for level, names in by_level.items():
         if names:

@@ -30,6 +30,7 @@ from veh_identification.systems.humanoid.estimation.problem import Problem
 from veh_identification.systems.humanoid.identify import Identified
 from veh_identification.systems.humanoid.options import Subject
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.results.findings import negligible_moments
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.humanoid.results.wrenches import joined
 from veh_identification.types import Array
@@ -78,6 +79,10 @@ def humanoid_outcome(
             values={'total_mass': _total_mass(result.extra['total_mass'])},
             truth=true_values(found.estimate.problem, bags),
             band_hz=found.estimate.cutoff.cutoff_hz,
+            negligible=negligible_moments(
+                found.estimate.total_mass[0] * found.estimate.problem.configuration.gravity,
+                found.estimate.problem.size,
+            ),
         ),
         files={'identified.urdf': identified_urdf(found.setup.problem.robot, found.fit.as_dict())},
         inputs=task.inputs,

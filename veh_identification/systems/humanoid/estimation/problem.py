@@ -13,6 +13,8 @@ from veh_identification.multibody.base_parameters import (
     BaseParameters,
     structural_base_parameters,
 )
+from veh_identification.multibody.dynamics import inverse_dynamics
+from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.signals import ZeroPhaseFilter
@@ -105,6 +107,18 @@ class Problem:
         """Weights (base parameters,) with which they add up to the total mass."""
         masses = np.array([float(column.parameter == 0) for column in self.base.columns])
         return np.asarray(np.linalg.lstsq(self.base.full_to_base.T, masses, rcond=None)[0])
+
+    @property
+    def size(self) -> float:
+        """Distance from the base at which the mass lies, by the CAD values at rest [m]."""
+        still, turns = np.zeros((3, 3)), np.eye(3)
+        posture = np.zeros((3, self.model.dof))
+        motion = floating_base_motion(posture, posture, posture, still, still, turns)
+        wrenches = inverse_dynamics(self.model, motion)[:, :6]
+        # Turned by 1 rad/s^2 about each axis, the moments are those of inertia.
+        inertia = float(wrenches[0, 3] + wrenches[1, 4] + wrenches[2, 5])
+        mass = float(self.model.parameters[:, 0].sum())
+        return float(np.sqrt(max(inertia, 0.0) / (2.0 * mass)))
 
     def body_parameters(self, value: Array) -> Array:
         """Standard parameters (bodies, 10) that predict the same as base parameters do."""

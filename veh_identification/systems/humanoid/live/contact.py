@@ -52,6 +52,7 @@ from veh_identification.systems.humanoid.processing.supports import scale_of_loa
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.systems.humanoid.results.findings import (
     badly_reconstructed,
+    negligible_moments,
     scaled_motion,
 )
 from veh_identification.systems.humanoid.robot import Robot
@@ -166,7 +167,7 @@ class ContactLive(LiveModel):
         self._start: list[tuple[IntArray, Array]] = []
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
-        self._row_squares = np.zeros((2, 0))
+        self._row_squares, self._row_weight = np.zeros((2, 0)), 0.0
         self._support = LiveSupport(self.options.support_tolerance)
         self._expected_scale = 1.0  # of loads that CAD values predict
         self._solved = 0  # rows of the last estimate
@@ -473,6 +474,7 @@ class ContactLive(LiveModel):
             significance=self.options.significance,
         )
         self._row_squares = np.zeros((2, len(equations.equations)))
+        self._row_weight = 0.0
 
     def _new_stream(self, momentum: bool) -> StretchStream:
         rate, cutoff = self.buffer.rate or 100.0, self.options.cutoff
@@ -521,7 +523,9 @@ class ContactLive(LiveModel):
         if self.solution is None:
             return
         predicted = rows.W @ np.nan_to_num(self.solution.value)
-        self._row_squares *= 0.99 ** len(rows.Y)
+        fading = 0.99 ** len(rows.Y)
+        self._row_squares *= fading
+        self._row_weight = fading * self._row_weight + len(rows.Y)
         self._row_squares += [
             np.nansum(np.square(rows.Y - predicted), axis=0),
             np.nansum(np.square(rows.Y), axis=0),
@@ -637,21 +641,25 @@ class ContactLive(LiveModel):
             found += scaled_motion(self.model.names, solved.value, solved.covariance)
         found += self._checked
         named = any(one.level == 'bad' for one in self._checked)  # the cause stands alone
-        if not named and (poor := self._poor_equations()):
-            text = f'poor fit of {", ".join(poor)}: check frames, signs, stamps, supports'
-            found.append(Finding('bad', 'poor_fit', text))
+        if not named:
+            found += self._poor_fit()
         if self.live is not None:
             found += load_finding(self.live.change, self.live.changed)
         return found
 
-    def _poor_equations(self) -> list[str]:
-        """Equations that the estimate reconstructs badly."""
-        if self.equations is None or not self._row_squares.any():
+    def _poor_fit(self) -> list[Finding]:
+        """Equations that the estimate reconstructs badly; where little is left, for care alone."""
+        if self.equations is None or self.model is None or not self._row_squares.any():
             return []
-        left, measured = np.sqrt(self._row_squares)
-        return badly_reconstructed(
-            self.equations.equations, self.equations.equation_units, left, measured
-        )
+        left, measured = np.sqrt(self._row_squares / max(self._row_weight, 1e-12))
+        names, units = self.equations.equations, self.equations.equation_units
+        negligible = negligible_moments(self._weight, self.model.problem.size)
+        poor = badly_reconstructed(names, units, left, measured, {})
+        bad = badly_reconstructed(names, units, left, measured, negligible)
+        if not poor:
+            return []
+        text = f'poor fit of {", ".join(bad or poor)}: check frames, signs, stamps, supports'
+        return [Finding('bad' if bad else 'warn', 'poor_fit', text)]
 
     def facts(self) -> dict[str, Any]:
         """Counts, the statistic of the load, joints and mass."""

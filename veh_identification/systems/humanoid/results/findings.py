@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from veh_identification.types import Array
 # the weight as well (moments: at 1 m; about a base above the feet the moment itself is small).
 POOR_FIT = 0.5
 POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
+# A moment is known no better than the weight at this share of the robot's size: of a person 5 mm,
+# as marks on the skin and the centre of pressure have it.
+LEVER = 0.01
 # A recording whose weight differs by this share from the identified one deserves a word.
 OTHER_WEIGHT = 0.03
 # Deviations and share by which it may differ from the mass that the balance of impulse gives.
@@ -56,18 +59,29 @@ def poor_fit(recordings: Sequence[Wrenches]) -> list[Finding]:
     return findings
 
 
+def negligible_moments(weight: float, size: float) -> dict[str, float]:
+    """Moments [N m] that say nothing against an estimate, whatever their share."""
+    return dict.fromkeys(('NX', 'NY', 'NZ'), LEVER * size * weight)
+
+
 def badly_reconstructed(
-    names: Sequence[str], units: Sequence[str], left: Array, measured: Array
+    names: Sequence[str],
+    units: Sequence[str],
+    left: Array,
+    measured: Array,
+    negligible: Mapping[str, float],
 ) -> list[str]:
     """Equations of which the bad share of reports stays unexplained, beside no larger ones.
 
-    `left`, `measured`: sizes of what is left and of what was measured.
+    `left`, `measured`: sizes of what is left and of what was measured; `negligible`: what may be
+    left whatever its share.
     """
     largest = [max(measured[k] for k, one in enumerate(units) if one == unit) for unit in units]
     return [
         f'{name} ({left[k] / measured[k]:.2g} of its rms)'
         for k, name in enumerate(names)
-        if left[k] > BAD_FIT * measured[k] and measured[k] > SMALL_SIGNAL * largest[k]
+        if left[k] > max(BAD_FIT * measured[k], negligible.get(name, 0.0))
+        and measured[k] > SMALL_SIGNAL * largest[k]
     ]
 
 
