@@ -54,6 +54,9 @@ def test_a_part_of_a_sensor_is_late_where_the_rest_of_it_is_not() -> None:
     groups = [('imu', 'gyro')]
     (part,) = check_lags([late, pair(4.0, 0.0, 0.0)], where, groups)
     assert (part.code, part.where) == ('late', 'imu/data angular_velocity')
+    # How little else tells of it does not make it less convincing.
+    (faint,) = check_lags([replace(late, tolerance=0.45), pair(4.0, 0.0, 0.0)], where, groups)
+    assert (faint.code, faint.where) == ('late', 'imu/data angular_velocity')
     for whole in ([late], [late, pair(4.0, 0.5, 0.0)]):
         (found,) = check_lags(whole, where, groups)
         assert (found.code, found.where) == ('late', 'imu/data')

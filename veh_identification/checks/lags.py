@@ -22,7 +22,7 @@ ALIKE = 0.9
 CONVINCING = 2.0
 #: What a part of a sensor must explain more than the whole of it (in tolerances).
 PART = 0.5
-#: Deviations of a lag that are no chance.
+#: Deviations of a lag that are no chance, as a rule.
 SIGMAS = 5.0
 Group = tuple[str, ...]
 
@@ -42,6 +42,7 @@ class Pair:
     #: Angle (rad) by which physics may turn one against the other: a car that pitches as it
     #: accelerates. The slower the motion, the longer the time that looks like it.
     phase: float = 0.0
+    sigmas: float = SIGMAS  # deviations of its lag that are no chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Lag:
     def tolerance(self) -> float:
         """What physics and noise may make of it."""
         turned = self.pair.phase / self.quickness
-        return max(self.pair.tolerance, SIGMAS * self.sigma, turned)
+        return max(self.pair.tolerance, self.pair.sigmas * self.sigma, turned)
 
     def sign(self, sensors: Group) -> int:
         """How a delay of some sensors shows in it."""
@@ -128,9 +129,9 @@ def check_lags(
             delay = float(np.median(told))
             # Stamps are late as a rule: one that is early must explain clearly more. So must a
             # part of a sensor: it is the whole that is late where nothing tells them apart.
-            less = 0.3 * (delay < 0.0) + PART * _is_part(sensors, where)
-            tried.append((_worst(lags, sensors, delay) + less, sensors, delay))
-    left, sensors, delay = min(tried, default=(np.inf, (), 0.0))
+            left = _worst(lags, sensors, delay) + 0.3 * (delay < 0.0)
+            tried.append((left + PART * _is_part(sensors, where), left, sensors, delay))
+    _, left, sensors, delay = min(tried, default=(np.inf, np.inf, (), 0.0))
     if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
         text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
         return [Finding('warn', 'sensors_disagree', text)]

@@ -8,6 +8,9 @@ from veh_identification.checks.lags import Pair
 from veh_identification.types import Array
 
 FEWEST_SIDES = 100  # samples that tell how wheels of both sides differ
+#: Deviations of the lag that are no chance: 2.5 at most on nine clean simulated drives where they
+#: are longer than 0.03 s, and a smoothed gyroscope in wide bends shows 4.4.
+SIGMAS = 4.0
 
 
 def sides_pair(turn: Array, speed: Array, by_wheels: Array) -> Pair:
@@ -27,4 +30,4 @@ def sides_pair(turn: Array, speed: Array, by_wheels: Array) -> Pair:
     expected = turn + max(float(share), 0.0) * leaning
     told = by_wheels - unequal * speed
     text = 'yaw rate against right and left wheels'
-    return Pair(text, 'gyro', 'wheels', expected, told, 0.0, 0.1, 0.02)
+    return Pair(text, 'gyro', 'wheels', expected, told, 0.0, 0.1, 0.02, sigmas=SIGMAS)
