@@ -20,15 +20,19 @@ LEAST = 1.0
 #: A way in that time that is none: as a share of the usual one, in deviations of the noise (the
 #: range of thousands of samples) and in steps of the encoder.
 SHARE, NOISE, STEPS = 0.02, 9.0, 2.0
-#: Seconds of a stand from which on it is cut out, and what stays of it beside the motion.
+#: Seconds of a stand from which on it is cut out, and what stays of it beside the motion, where
+#: derivatives of positions in bands of a few Hz are needed.
 LONG, KEPT = 6.0, 2.0
 #: Quantile of second differences that shows noise: elsewhere motion is in them. And its value
 #: for a normal variable of deviation one.
 QUIET, QUIET_NORMAL = 0.1, 0.12566
 
 
-def resting(values: Array, valid: BoolArray, rate: float) -> BoolArray:
-    """Where each channel of `values` (N, channels) rests; gaps are never rests."""
+def resting(values: Array, valid: BoolArray, rate: float, least_way: float = 0.0) -> BoolArray:
+    """Where each channel of `values` (N, channels) rests; gaps are never rests.
+
+    A way of up to `least_way` within `LEAST` seconds is none.
+    """
     parts = contiguous_segments(valid)
     rests = np.zeros(values.shape, dtype=bool)
     if not parts:
@@ -40,28 +44,36 @@ def resting(values: Array, valid: BoolArray, rate: float) -> BoolArray:
     # Weighted by its square: rests, however long, do not change what is usual.
     square = np.sum(every**2, axis=0)
     usual = np.sqrt(np.sum(every**4, axis=0) / np.where(square > 0.0, square, 1.0))
-    least = np.maximum(SHARE * usual, unsure_way(pieces))
+    least = np.maximum(np.maximum(SHARE * usual, unsure_way(pieces)), least_way)
     for part, way in zip(parts, ways, strict=True):
         rests[part] = _spread(way <= least, window)
     return rests
 
 
-def long_stands(rests: BoolArray, valid: BoolArray, rate: float) -> BoolArray:
-    """Samples (N,) of stands, all channels at rest, that are so long that they may go.
+def long_stands(
+    rests: BoolArray,
+    valid: BoolArray,
+    rate: float,
+    *,
+    longer: float = LONG,
+    kept: float = KEPT,
+    whole: bool = False,
+) -> BoolArray:
+    """Samples (N,) of stands, all channels at rest for `longer` seconds, that may go.
 
-    Some of each stays beside the motion, whose filters need it. Where nothing ever moves nothing
-    may go.
+    Of each stand `kept` seconds stay beside the motion, whose filters need them. Where nothing
+    ever moves nothing goes, unless the `whole` may.
     """
     still = np.asarray(rests.all(axis=1))
     gone = np.zeros(len(rests), dtype=bool)
-    if still[valid].all():
+    if still[valid].all() and not whole:
         return gone
-    kept = round(KEPT * rate)
+    beside = round(kept * rate)
     for part in contiguous_segments(valid):
-        for stand in contiguous_segments(still[part], round(LONG * rate)):
-            first = part.start + stand.start + (kept if stand.start else 0)
+        for stand in contiguous_segments(still[part], round(longer * rate)):
+            first = part.start + stand.start + (beside if stand.start else 0)
             ends = part.start + stand.stop == part.stop
-            gone[first : part.start + stand.stop - (0 if ends else kept)] = True
+            gone[first : part.start + stand.stop - (0 if ends else beside)] = True
     return gone
 
 

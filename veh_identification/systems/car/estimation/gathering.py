@@ -209,7 +209,11 @@ def _gather_one(
     prepared = looked
     if short is not recording or processing.extension is not None or sticks.surfaces != RIGID:
         prepared = prepare(recording, configuration, processing)
-    static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
+    static = (
+        static_loads([*prepared.pieces, *prepared.stands], configuration)
+        if usable[:6].all()
+        else None
+    )
     _require_motion(recording, prepared, static)
     information = gather(model, prepared.pieces, prepared.cutoff_hz)
     mirrored: list[SpectralInformation] = []

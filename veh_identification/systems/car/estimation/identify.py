@@ -174,7 +174,7 @@ def identify_recordings(
         )
         findings += check_validation(validation, prepared, configuration)
         if static is None and gathered.usable[:6].all() and not prepared.missing_wrenches:
-            static = static_loads(prepared.pieces, configuration)
+            static = static_loads([*prepared.pieces, *prepared.stands], configuration)
     if static is not None:
         result.extra['static_mass'] = weighed = static.compare(result)
         findings.append(static_mass_finding(weighed))

@@ -38,6 +38,7 @@ from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import scale
 from veh_identification.systems.car.processing.cutoffs import Cutoffs
 from veh_identification.systems.car.processing.friction import NearRest
+from veh_identification.systems.car.processing.signals import CarStandsError
 from veh_identification.systems.car.processing.spectral import SpectralInformation
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
@@ -103,6 +104,7 @@ class CarLive:
         self._statistics: list[float] = []
         self._joints: frozenset[str] | None = None  # those that every chunk must hold
         self.found: list[Finding] = []  # what the checks say of the latest chunk
+        self.stands = False  # whether the latest chunk holds nothing but a car that stands
         self._spoilt: dict[
             str, tuple[Finding, int]
         ] = {}  # and said of chunks in use, with samples
@@ -142,7 +144,7 @@ class CarLive:
     def add(self, recording: CarRecording) -> str:
         """Take a chunk; the reason in words when it cannot be used."""
         options = self.options
-        self.found = []
+        self.found, self.stands = [], False
         joints = _used_joints(recording)
         late = self._joints is not None and joints - self._joints
         # A first chunk that is wrong decides nothing for those that come after it.
@@ -153,6 +155,9 @@ class CarLive:
             return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
         try:
             chunk = gather_recordings([recording], self.configuration, options)
+        except CarStandsError as error:
+            self.stands = True
+            return _short(str(error))
         except VehIdError as error:
             self.found = check_unusable(recording, self.configuration)
             if not isinstance(error, InputError):

@@ -9,7 +9,7 @@ import numpy as np
 
 from veh_identification.checks.possible import beside_causes
 from veh_identification.errors import EstimationError, VehIdError
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.identification.rows import Skipped, row_filter
 from veh_identification.results.messages import Derived, Equations, change_rows, load_finding
 from veh_identification.saved_state import SavedState
@@ -178,7 +178,8 @@ class CarLiveModel(LiveModel):
         )
         if self.last_skip:
             text = f'the last chunk was not used: {self.last_skip}'
-            found.append(Finding('warn', 'chunk_not_used', text))
+            level: Level = 'note' if self.core.stands else 'warn'
+            found.append(Finding(level, 'chunk_not_used', text))
         return [*found, *load_finding(self.core.change, self.core.changed)]
 
     def facts(self) -> dict[str, Any]:

@@ -278,7 +278,7 @@ def _gather(
     prepared, pieces = prepare_2002(recording, configuration, method, friction)
     return Gathered2002(
         gather(model, pieces, method.top_hz),
-        static_loads(prepared.pieces, configuration),
+        static_loads([*prepared.pieces, *prepared.stands], configuration),
         recording.label,
         recording_origins(
             recording.label, prepared.poses, prepared.measured_extra, configuration, 20

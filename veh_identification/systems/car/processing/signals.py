@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.checks.standing import stands_left_out
 from veh_identification.findings import Finding
 from veh_identification.signals import (
     TimeSeries,
@@ -20,6 +21,7 @@ from veh_identification.signals import (
     common_grid,
     contiguous_segments,
 )
+from veh_identification.signals.resting import long_stands, resting
 from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.band_extension import (
@@ -54,6 +56,13 @@ MAXIMUM_RATE = 250.0
 FLAT_SHARE = 0.40
 WIDEST_HZ = 35.0
 MINIMUM_SECONDS = 4.0
+#: A car stands below this speed [m/s] if its suspensions move no further than an engine that
+#: idles makes them tremble [m]; seconds of a stand from which on it is cut out, and what stays of
+#: it.
+STANDS, TREMBLING = 0.2, 5e-4
+LONG, KEPT = 2.0, 0.3
+#: Seconds of one stand that tell what the wheels carry.
+WEIGHED = 30.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,8 @@ class Prepared:
     beyond: tuple[HighBand, ...] = ()  # of every stretch, with an extension
     #: Poses that were used of 'imu' and 'speed', and where they come from.
     poses: Mapping[str, tuple[Sensor, str]] = field(default_factory=dict)
+    #: Stretches that were left out: they tell the loads at rest.
+    stands: tuple[CarSamples, ...] = ()
 
 
 class _Grid:
@@ -171,10 +182,37 @@ class _Grid:
                 width = series.values.shape[1]
                 self.values[name] = values[:, start : start + width]
                 start += width
+        self.stands = np.zeros(len(self.grid), dtype=bool)  # what was left out
+        if self.same is None:
+            self._leave_out_stands(label)
         if not contiguous_segments(self.valid, int(MINIMUM_SECONDS * self.rate)):
             raise CarRecordingError(
                 f'{label}: no {MINIMUM_SECONDS:g} s at a stretch in which all sensors have values'
             )
+
+    def _leave_out_stands(self, label: str) -> None:
+        """Suspensions of a car that stands hold any force up to that of their friction."""
+        names = [
+            f'suspension_{corner}' for corner in CORNERS if f'suspension_{corner}' in self.values
+        ]
+        if not names:
+            return
+        travels = np.concatenate([self.values[name][:, :1] for name in names], axis=1)
+        speed = self.values.get('speed')
+        rests = resting(travels, self.valid, self.rate, 0.0 if speed is None else TREMBLING)
+        if speed is not None:
+            rests &= np.abs(np.nan_to_num(speed[:, :1])) < STANDS
+        stands = long_stands(
+            rests, self.valid, self.rate, longer=LONG, kept=KEPT, whole=speed is not None
+        )
+        if stands[self.valid].all():
+            raise CarStandsError(f'{label}: the car stands from begin to end')
+        self.stands = stands & self.valid
+        self.valid &= ~stands
+
+
+class CarStandsError(CarRecordingError):
+    """Nothing but a car that stands is recorded."""
 
 
 def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[list[int]]:
@@ -200,7 +238,8 @@ def prepare(
     """Synchronise and filter one recording; `same` lends the wrenches of an equal one."""
     grid = _Grid(recording, configuration, options, same)
     wide = ZeroPhaseFilter(grid.rate, grid.cutoff, options.order, label=recording.label)
-    found = list(recording.findings)
+    stood, seconds = float(grid.stands.sum()) / grid.rate, float(np.ptp(grid.grid))
+    found = [*recording.findings, *stands_left_out(recording.label, stood, seconds)]
     pieces: list[CarSamples] = []
     beyond: list[HighBand] = []
     for place, segment in enumerate(_usable_segments(grid, wide, recording.label)):
@@ -234,7 +273,25 @@ def prepare(
         if same is not None:
             kept = replace(kept, wrench=same.pieces[place].wrench)
         pieces.append(kept)
-    return _prepared(grid, pieces, beyond, found)
+    stands = _stands(grid, configuration, options, wide, found)
+    return replace(_prepared(grid, pieces, beyond, found), stands=stands)
+
+
+def _stands(
+    grid: _Grid,
+    configuration: CarDescription,
+    options: Processing,
+    wide: ZeroPhaseFilter,
+    found: list[Finding],
+) -> tuple[CarSamples, ...]:
+    """The first seconds of every stand that was left out."""
+    made = []
+    for segment in contiguous_segments(grid.stands, wide.minimum_length + 16):
+        part = slice(segment.start, min(segment.stop, segment.start + round(WEIGHED * grid.rate)))
+        values = {name: _equalised(all_[part], grid, name) for name, all_ in grid.values.items()}
+        piece, _ = _piece(values, grid, configuration, options, wide, part, found)
+        made.append(piece[wide.transient : len(piece) - wide.transient])
+    return tuple(made)
 
 
 def _usable_segments(grid: _Grid, wide: ZeroPhaseFilter, label: str) -> list[slice]:
