@@ -11,7 +11,12 @@ from inertial_runs import ANTENNA, MOUNT, POINT, START, Car, fixes, gnss, ns, op
 
 from veh_identification.fusion import rotation
 from veh_identification.fusion.core import FusionCore
-from veh_identification.fusion.sensor_options import GnssVelocityOptions, NonholonomicOptions
+from veh_identification.fusion.sensor_options import (
+    GnssVelocityOptions,
+    JointOptions,
+    NonholonomicOptions,
+    WheelOptions,
+)
 from veh_identification.saved_state import SavedState, StateError, read_state, write_state
 
 KEPT, SECONDS = 12.0, 20.0
@@ -93,9 +98,56 @@ def test_behind_a_long_gap_attitude_and_heading_are_found_anew(
     assert math.dist(last.base.position[:2], car.position(t)[:2]) < 0.5
 
 
+def test_what_was_learnt_of_the_sensors_is_known_at_once(
+    kept: tuple[list, FusionCore, Path],
+) -> None:
+    data, fusion, _ = kept
+    learnt = fusion.navigator.learnt()
+    assert learnt.noise.wanted < 1.0 and learnt.noise.surprise
+    healths = fusion.records['gnss'].healths
+    before, healths[''].scatter = healths[''].scatter, 4.0
+    stored = SavedState(fusion.state())
+    healths[''].scatter = before
+    other = core()
+    other.restore(stored)
+    assert other.navigator.imu_noise.learnt() == learnt.noise
+    filter_, share = other.navigator.filter, fusion.navigator.imu_noise.shares()[0]
+    assert filter_.gyro_density == share * filter_.noise.gyro < filter_.noise.gyro
+    feed(other, [one for one in data if KEPT <= one[1] < KEPT + 1.5])
+    assert other.records['gnss'].healths[''].scatter > 3.0
+
+
+def test_wheels_are_known_with_their_differences(kept: tuple[list, FusionCore, Path]) -> None:
+    names, seen = ['left', 'right'], {'left': (0.01, 1e-3), 'right': (-0.01, 0.0)}
+
+    def rolling() -> FusionCore:
+        joints = JointOptions(topic='joints')
+        return FusionCore(options(gnss=gnss(), joints=joints, wheels=WheelOptions(rear=names)))
+
+    fusion, other = rolling(), rolling()
+    feed(fusion, [one for one in kept[0] if one[1] < 1.0 and one[0] != 'gnss_velocity'])
+    for wheel in fusion.wheels.wheels:
+        wheel.difference, wheel.tick = seen[wheel.name]
+    other.restore(SavedState(fusion.state()))
+    assert {one.name: (one.difference, one.tick) for one in other.wheels.wheels} == seen
+
+
+def test_a_state_without_anything_learnt_is_taken(kept: tuple[list, FusionCore, Path]) -> None:
+    """As an earlier version has written it."""
+    state = {k: v for k, v in read_state(kept[2]).items() if not k.startswith('learnt_')}
+    other = core()
+    other.restore(SavedState(state))
+    assert other.navigator.imu_noise.wanted == 1.0
+
+
 @pytest.mark.parametrize(
     ('key', 'value', 'reason'),
     [
+        ('learnt_noise', np.array([2.0, 0.0, 0.0, 0.0]), 'wants 2 of what is configured'),
+        ('learnt_noise', np.array([0.5, -1.0, 0.0, 0.0]), 'learnt_noise'),
+        ('learnt_noise', np.full(4, np.nan), 'not finite'),
+        ('learnt_scatter', np.zeros(1), 'learnt_scatter'),
+        ('learnt_wheels', np.ones((1, 2)), 'learnt_wheels'),
         ('motion', np.zeros(10), 'orientation of length 0'),
         ('motion', np.full(10, 1e12), 'further or faster'),
         ('motion', np.full(10, np.nan), 'not finite'),

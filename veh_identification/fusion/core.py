@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from veh_identification.fusion.imu_navigation import FURTHEST
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.journal import Newest
+from veh_identification.fusion.kept_learning import read_learning
 from veh_identification.fusion.kept_motion import KeptMotion, motion_of, read_motion
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
@@ -38,7 +39,7 @@ from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptio
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.statistics import GLITCH
 from veh_identification.fusion.track import Track
-from veh_identification.fusion.wheel_aiding import WheelAiding
+from veh_identification.fusion.wheel_aiding import LARGEST_DIFFERENCE, WheelAiding
 from veh_identification.fusion.wheels import WheelGroup
 from veh_identification.runtime.transforms import StaticFrames, Transform
 from veh_identification.saved_state import SavedState
@@ -317,8 +318,10 @@ class FusionCore:
             raise EstimationError('nothing is estimated yet')
         frame = self.satellites.local_frame
         datum = [] if frame is None else [*astuple(frame.datum)]
+        wheels = {one.name: (one.difference, one.tick) for one in self.wheels.wheels}
         return {
             **self._motion(),
+            **replace(self.navigator.learnt(), wheels=wheels).entries(),
             'calibration': found.x[10:].copy(),
             'covariance': found.P[9:, 9:].copy(),
             'datum': np.array(datum, float),
@@ -339,11 +342,15 @@ class FusionCore:
         values = stored.array('calibration', (size,))
         covariance = stored.covariance('covariance', size)
         kept = read_motion(stored, self.options.max_speed, FURTHEST)
+        learnt = read_learning(stored, LARGEST_DIFFERENCE)
         datum = stored.array('datum', (None,)).tolist()
         with stored.tried():
             place = checked_datum(datum) if datum else None
         filter_.x[10:], filter_.P[9:, 9:] = values, covariance
         self._kept = kept
+        if learnt is not None:
+            self.navigator.know(learnt)
+            learnt.give_wheels(self.wheels.wheels)
         if place is not None and not self.options.gnss.fixed_datum:
             self.satellites.local_frame = LocalFrame(place)
         told = 'biases and calibration'

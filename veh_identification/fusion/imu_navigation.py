@@ -107,6 +107,10 @@ class ImuNavigation:
         self.mean_start_force = np.zeros(3)
         self.journal = Journal()
         self._lean = Lean()
+        #: Scatter of sensors (and parts of them) that an earlier process has learnt, and what of
+        #: it its calibration was made with.
+        self._scatter: dict[tuple[str, str], float] = {}
+        self._believed_before: dict[str, float] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -131,7 +135,7 @@ class ImuNavigation:
         self.settled_at = -math.inf
         self._surrenders: list[float] = []
         #: Scatter of sensors that the calibration was made with.
-        self._believed: dict[str, float] = {}
+        self._believed: dict[str, float] = dict(self._believed_before)
         #: Until when (see DISTRUST) the pose does not count as valid.
         self.distrusted_until = -math.inf
 

@@ -9,6 +9,8 @@ towards the floor, and grows back as soon as they are surprised.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from veh_identification.types import Array
@@ -24,6 +26,15 @@ GROWTH, SHRINKING, MEMORY, LARGEST = 0.05, 0.01, 50.0, 9.0
 FEWEST = 20
 
 
+class NoiseLearnt(NamedTuple):
+    """What `ImuNoise` has learnt."""
+
+    wanted: float  # share that the innovations ask for
+    rests: int  # samples at rest
+    squares: tuple[float, float]  # their sums, of gyroscope and accelerometer
+    surprise: dict[str, float]
+
+
 class ImuNoise:
     """Shares of the configured densities of gyroscope and accelerometer."""
 
@@ -35,6 +46,17 @@ class ImuNoise:
         self._surprise: dict[str, float] = {}
         #: Share that the innovations ask for.
         self.wanted = 1.0
+
+    def learnt(self) -> NoiseLearnt:
+        """For another process."""
+        gyro, accel = self._squares.tolist()
+        return NoiseLearnt(self.wanted, self._count, (gyro, accel), dict(self._surprise))
+
+    def know(self, learnt: NoiseLearnt) -> None:
+        """Begin with what another process has learnt."""
+        self.wanted, self._count = learnt.wanted, learnt.rests
+        self._squares[:] = learnt.squares
+        self._surprise = dict(learnt.surprise)
 
     def rest(self, sample: Array, period: float) -> None:
         """A sample (rate, force) at rest; `period` of the samples in seconds."""

@@ -26,6 +26,7 @@ from veh_identification.fusion.inertial import (
     WITH_WHEELS,
     Update,
 )
+from veh_identification.fusion.kept_learning import KeptLearning
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.orientations import Quaternion
@@ -67,6 +68,22 @@ QUANTITIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 class Navigator(ImuNavigation):
     """The inertial filter and its rules."""
+
+    def learnt(self) -> KeptLearning:
+        """What is known of the sensors by now, wheels apart."""
+        scatter = {
+            (name, part): health.scatter
+            for name, record in self.records.items()
+            for part, health in record.healths.items()
+        }
+        return KeptLearning(self.imu_noise.learnt(), scatter, dict(self._believed))
+
+    def know(self, learnt: KeptLearning) -> None:
+        """Begin with what an earlier process has learnt."""
+        self.imu_noise.know(learnt.noise)
+        self.filter.scale_noise(*self.imu_noise.shares())
+        self._scatter = dict(learnt.scatter)
+        self._believed_before, self._believed = dict(learnt.believed), dict(learnt.believed)
 
     # Aiding sensors -----------------------------------------------------------------------------
 
@@ -185,6 +202,8 @@ class Navigator(ImuNavigation):
             if name in SATELLITES:
                 options = replace(options, largest_scatter=LARGEST_SCATTER)
             found = healths[part] = SensorHealth(title, options)
+            scatter = self._scatter.get((name, part), 1.0)
+            found.scatter = min(scatter, 0.5 * options.largest_scatter)
             quantity, also = QUANTITIES.get(name, ('', ()))
             if name != 'wheels':
                 quantity = f'{quantity} {part}'.strip()
