@@ -32,6 +32,11 @@ from veh_identification.systems.parallel.live.accumulation import (
     ParallelLive,
 )
 from veh_identification.systems.parallel.live.blocks import Blocks
+from veh_identification.systems.parallel.live.periods import (
+    CollectedPeriod,
+    PeriodGate,
+    RawPeriod,
+)
 from veh_identification.systems.parallel.options import settings_of
 from veh_identification.systems.parallel.recording.reader import periodic_record
 
@@ -148,3 +153,29 @@ def test_blocks_are_weighed_by_their_information() -> None:
     again = Blocks.restored(SavedState(blocks.state()), 3)
     np.testing.assert_allclose(np.linalg.solve(again.information, again.weighted), every)
     assert (again.count, again.samples) == (3, 60)
+
+
+def test_two_good_periods_end_a_bad_time() -> None:
+    """Five bad ones, all alike: the robot need not run well for as long to be believed."""
+    rng = np.random.default_rng(0)
+    stamps = np.arange(50, dtype=np.int64)
+    good = np.sin(np.linspace(0.0, 6.0, 50))[:, None] * np.arange(1.0, 13.0)
+
+    def period(table: np.ndarray) -> CollectedPeriod:
+        noisy = table + 1e-3 * rng.standard_normal(table.shape)
+        return CollectedPeriod(noisy, RawPeriod(0, stamps, noisy, True))
+
+    gate, left_out, used = PeriodGate(), 0, []
+    for _ in range(5):
+        done, more = gate.push(period(good + 30.0))
+        left_out, used = left_out + more, used + done
+    bad = len(used)
+    for _ in range(2):
+        done, more = gate.push(period(good))
+        left_out, used = left_out + more, used + done
+    assert len(used) == bad + 2
+    assert len(used) + left_out + gate.waiting == 7
+    glitch = good.copy()
+    glitch[20, 3] += 5.0
+    assert gate.push(period(glitch)) == ([], 1)  # a single one is still left out
+    assert len(gate.push(period(good))[0]) == 1

@@ -244,8 +244,8 @@ class ParallelLive(LiveModel):
     def _gated(self, period: CollectedPeriod) -> list[CollectedPeriod]:
         """Periods to be averaged now: those that do not differ from the others."""
         used, left_out = self._gate.push(period)
-        if left_out:
-            self._spoilt += left_out
+        self._spoilt += left_out
+        if left_out > 0:
             self.last_rejected = True
         return used
 

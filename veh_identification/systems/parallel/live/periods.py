@@ -344,6 +344,7 @@ class PeriodGate:
     def __init__(self) -> None:
         self._recent: deque[CollectedPeriod] = deque(maxlen=REMEMBERED)
         self._undecided: list[CollectedPeriod] = []
+        self._left_out = False  # whether the last one was
         self.reason = ''  # why the last one was left out
 
     @property
@@ -352,7 +353,7 @@ class PeriodGate:
         return len(self._undecided)
 
     def push(self, period: CollectedPeriod) -> tuple[list[CollectedPeriod], int]:
-        """Take a period; returns those to be used now, and how many are left out for good."""
+        """Take a period; returns those to be used now, and how many more are left out."""
         if self._recent and self._recent[-1].table.shape != period.table.shape:
             return [period], 0  # averaging refuses it with its own words
         self._recent.append(period)
@@ -365,7 +366,23 @@ class PeriodGate:
         faults = [self._fault(one) for one in waiting]
         used = [one for one, fault in zip(waiting, faults, strict=True) if not fault]
         self.reason = next((fault for fault in reversed(faults) if fault), self.reason)
-        return used, len(waiting) - len(used)
+        if used or not self._left_out:
+            self._left_out = not used
+            return used, len(waiting) - len(used)
+        return self._like_the_last(period)
+
+    def _like_the_last(self, period: CollectedPeriod) -> tuple[list[CollectedPeriod], int]:
+        """Two in a row that differ from those before: if they are alike, those were the odd ones.
+
+        Else a robot that ran badly for a while would have to run well for as long.
+        """
+        before = list(self._recent)
+        self._recent = deque(before[-2:], maxlen=REMEMBERED)
+        if not self._fault(period):
+            self._left_out = False
+            return list(self._recent), -1  # that of the last one is taken back
+        self._recent = deque(before, maxlen=REMEMBERED)
+        return [], 1
 
     def state(self) -> dict[str, Any]:
         """The periods that tell what is usual."""
