@@ -571,7 +571,11 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     'Fz of all wheels tared under the car': (
         of('wrench', column(2, lambda f: f - f.mean())),
-        ('offset', 'wrench_offset'),
+        ('offset', 'wrench_offset', 'tared_under_load'),
+    ),
+    'wheel force fl tared under the car': (
+        of('wrench_fl', lambda _, f: f - f[0]),
+        ('tared_under_load',),
     ),
     'camber of wrong sign': (joints('camber', -1.0), ('camber_sign',)),
     'yaw rate 0.1 rad/s off its zero': (of('imu', column(2, lambda w: w + 0.1)), ('gyro_zero',)),

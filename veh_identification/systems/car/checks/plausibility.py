@@ -25,6 +25,7 @@ from veh_identification.systems.car.checks.specific_force import (
     check_one_g,
     check_specific_force,
 )
+from veh_identification.systems.car.checks.tared import check_tared
 from veh_identification.systems.car.checks.travel_zeros import check_travel_zeros
 from veh_identification.systems.car.checks.weighed import check_weighed
 from veh_identification.systems.car.configuration import CarDescription, Sensor
@@ -45,6 +46,7 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
     shown = channels(recording, imu, configuration)
     if shown is None:
         return found
+    found += [] if found else check_tared(shown, configuration)
     if not found:  # a wrong unit makes every comparison wrong
         # A wrong zero makes bends of straight roads, where gravity is looked for.
         found += check_gyro_zero(shown, configuration)
