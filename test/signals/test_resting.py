@@ -59,6 +59,16 @@ def test_a_motion_without_rests_has_none(noise: float) -> None:
     assert not resting(q, everywhere(q), RATE).any()
 
 
+@pytest.mark.parametrize('glitch', [1e3, 1e200, 1e308])
+def test_a_glitch_is_not_what_is_usual(glitch: float) -> None:
+    """Beside it every motion would be a rest."""
+    q = stood(20.0, 20.0, 20.0)
+    q[5000, 0], q[5001, 0] = glitch, -glitch
+    rests = resting(q, everywhere(q), RATE)
+    assert not rests[round(21.0 * RATE) : round(39.0 * RATE)].any()
+    assert rests[: round(19.0 * RATE)].all()
+
+
 def test_a_joint_that_never_moves_is_no_reason_to_keep_a_stand() -> None:
     q = stood(20.0, 10.0, 20.0)
     q[:, 1] = 0.3 + 1e-4 * np.random.default_rng(0).standard_normal(len(q))

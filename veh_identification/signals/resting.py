@@ -20,12 +20,15 @@ LEAST = 1.0
 #: A way in that time that is none: as a share of the usual one, in deviations of the noise (the
 #: range of thousands of samples) and in steps of the encoder.
 SHARE, NOISE, STEPS = 0.02, 9.0, 2.0
+#: Ways beyond so many times the median are glitches.
+MOST = 5.0
+#: Beyond it squares are no numbers; no machine goes there.
+HUGE = 1e75
 #: Seconds of a stand from which on it is cut out, and what stays of it beside the motion, where
 #: derivatives of positions in bands of a few Hz are needed.
 LONG, KEPT = 6.0, 2.0
-#: Quantile of second differences that shows noise: elsewhere motion is in them. And its value
-#: for a normal variable of deviation one.
-QUIET, QUIET_NORMAL = 0.1, 0.12566
+#: Share of the windows that are quiet enough to show the noise.
+QUIET = 0.1
 
 
 def resting(values: Array, valid: BoolArray, rate: float, least_way: float = 0.0) -> BoolArray:
@@ -38,13 +41,11 @@ def resting(values: Array, valid: BoolArray, rate: float, least_way: float = 0.0
     if not parts:
         return rests
     window = max(3, round(LEAST * rate))
-    pieces = [values[part] for part in parts]
+    pieces = [np.clip(values[part], -HUGE, HUGE) for part in parts]
     ways = [_way(one, window) for one in pieces]
-    every = np.concatenate(ways)
-    # Weighted by its square: rests, however long, do not change what is usual.
-    square = np.sum(every**2, axis=0)
-    usual = np.sqrt(np.sum(every**4, axis=0) / np.where(square > 0.0, square, 1.0))
-    least = np.maximum(np.maximum(SHARE * usual, unsure_way(pieces)), least_way)
+    unsure = unsure_way(pieces, window)
+    usual = _usual(np.concatenate(ways), unsure)
+    least = np.maximum(np.maximum(SHARE * usual, unsure), least_way)
     for part, way in zip(parts, ways, strict=True):
         rests[part] = _spread(way <= least, window)
     return rests
@@ -98,7 +99,23 @@ def moving_rms(speeds: Array, rests: BoolArray) -> Array:
 def _way(values: Array, window: int) -> Array:
     """Range (N, channels) within the window about each sample; within all, if that is shorter."""
     high = maximum_filter1d(values, window, axis=0, mode='nearest')
-    return np.asarray(high - minimum_filter1d(values, window, axis=0, mode='nearest'))
+    low = minimum_filter1d(values, window, axis=0, mode='nearest')
+    return np.asarray(high - low)
+
+
+def _usual(ways: Array, unsure: Array) -> Array:
+    """The way (channels,) that is usual where a channel moves, however long it rests.
+
+    Weighted by its square, so that rests do not count; but no glitch makes it more than `MOST`
+    times what most moving moments have.
+    """
+    moving = np.where((ways > unsure) & np.isfinite(ways), ways, np.nan)
+    known = ~np.isnan(moving).all(axis=0)
+    usual = np.zeros(ways.shape[1])
+    middle = np.nanmedian(moving[:, known], axis=0)
+    share = np.nan_to_num(np.minimum(moving[:, known] / middle, MOST))
+    usual[known] = middle * np.sqrt(np.sum(share**4, axis=0) / np.sum(share**2, axis=0))
+    return usual
 
 
 def _spread(middles: BoolArray, window: int) -> BoolArray:
@@ -111,12 +128,19 @@ def _spread(middles: BoolArray, window: int) -> BoolArray:
     return np.asarray(whole, dtype=bool)
 
 
-def unsure_way(pieces: Sequence[Array]) -> Array:
-    """Range (channels,) that noise and steps of the encoder make where nothing moves."""
-    steps = np.abs(np.concatenate([np.diff(one, axis=0) for one in pieces]))
-    step = np.min(np.where(steps > 0.0, steps, np.inf), axis=0, initial=np.inf)
-    step[np.isinf(step)] = 0.0
-    turns = np.abs(np.concatenate([np.diff(one, 2, axis=0) for one in pieces]))
-    quiet = np.quantile(turns, QUIET, axis=0) if len(turns) else np.zeros_like(step)
-    noise = quiet / QUIET_NORMAL / np.sqrt(6.0)
-    return np.maximum(NOISE * noise, STEPS * step)
+def unsure_way(pieces: Sequence[Array], window: int | None = None) -> Array:
+    """Range (channels,) that noise and steps of the encoder make where nothing moves.
+
+    By second differences in the quietest windows: elsewhere motion is in them. Without a window by
+    all of them.
+    """
+    step, quiet = np.full(pieces[0].shape[1], np.inf), []
+    for one in pieces:
+        steps = np.abs(np.diff(one, axis=0))
+        found = np.min(np.where(steps > 0.0, steps, np.inf), axis=0, initial=np.inf)
+        step = np.minimum(step, found)
+        turns = np.diff(one, 2, axis=0)
+        count = max(1, len(turns) // window if window else 1)
+        quiet += [np.sqrt(np.mean(part**2, axis=0)) for part in np.array_split(turns, count)]
+    noise = np.quantile(quiet, QUIET, axis=0) / np.sqrt(6.0)
+    return np.maximum(NOISE * np.nan_to_num(noise), STEPS * np.where(np.isinf(step), 0.0, step))
