@@ -58,16 +58,15 @@ def long_stands(
     *,
     longer: float = LONG,
     kept: float = KEPT,
-    whole: bool = False,
 ) -> BoolArray:
     """Samples (N,) of stands, all channels at rest for `longer` seconds, that may go.
 
     Of each stand `kept` seconds stay beside the motion, whose filters need them. Where nothing
-    ever moves nothing goes, unless the `whole` may.
+    ever moves nothing goes.
     """
     still = np.asarray(rests.all(axis=1))
     gone = np.zeros(len(rests), dtype=bool)
-    if still[valid].all() and not whole:
+    if still[valid].all():
         return gone
     beside = round(kept * rate)
     for part in contiguous_segments(valid):

@@ -489,6 +489,10 @@ def _dof(method: CarMethod, prepared: Prepared, configuration: CarDescription) -
     return 38 if prepared.measured_extra or configuration.axle_tables else 20
 
 
+class CarStandsError(EstimationError):
+    """Nothing but a car that stands is recorded."""
+
+
 def _require_motion(
     recording: CarRecording, prepared: Prepared, static: StaticLoads | None
 ) -> None:
@@ -504,7 +508,7 @@ def _require_motion(
             if static is None
             else f'; the wheel loads say {static.mass:.1f} kg for chassis and M1 to M4 together'
         )
-        raise EstimationError(
+        raise CarStandsError(
             f'{recording.label}: the car stands still in the whole recording (turning below '
             f'{max(turning, 1e-4):.2g} rad/s, travel below {max(1e3 * travel, 0.01):.2g} mm): no '
             f'parameter of its dynamics can be identified{mass}'

@@ -22,7 +22,7 @@ from veh_identification.identification.live import Change, Solution
 from veh_identification.saved_state import SavedState
 from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.configuration import CarDescription
-from veh_identification.systems.car.estimation.gathering import model_asked_for
+from veh_identification.systems.car.estimation.gathering import CarStandsError, model_asked_for
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -38,7 +38,6 @@ from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import scale
 from veh_identification.systems.car.processing.cutoffs import Cutoffs
 from veh_identification.systems.car.processing.friction import NearRest
-from veh_identification.systems.car.processing.signals import CarStandsError
 from veh_identification.systems.car.processing.spectral import SpectralInformation
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples

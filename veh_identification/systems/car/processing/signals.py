@@ -184,13 +184,13 @@ class _Grid:
                 start += width
         self.stands = np.zeros(len(self.grid), dtype=bool)  # what was left out
         if self.same is None:
-            self._leave_out_stands(label)
+            self._leave_out_stands()
         if not contiguous_segments(self.valid, int(MINIMUM_SECONDS * self.rate)):
             raise CarRecordingError(
                 f'{label}: no {MINIMUM_SECONDS:g} s at a stretch in which all sensors have values'
             )
 
-    def _leave_out_stands(self, label: str) -> None:
+    def _leave_out_stands(self) -> None:
         """Suspensions of a car that stands hold any force up to that of their friction."""
         names = [
             f'suspension_{corner}' for corner in CORNERS if f'suspension_{corner}' in self.values
@@ -202,17 +202,9 @@ class _Grid:
         rests = resting(travels, self.valid, self.rate, 0.0 if speed is None else TREMBLING)
         if speed is not None:
             rests &= np.abs(np.nan_to_num(speed[:, :1])) < STANDS
-        stands = long_stands(
-            rests, self.valid, self.rate, longer=LONG, kept=KEPT, whole=speed is not None
-        )
-        if stands[self.valid].all():
-            raise CarStandsError(f'{label}: the car stands from begin to end')
+        stands = long_stands(rests, self.valid, self.rate, longer=LONG, kept=KEPT)
         self.stands = stands & self.valid
         self.valid &= ~stands
-
-
-class CarStandsError(CarRecordingError):
-    """Nothing but a car that stands is recorded."""
 
 
 def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[list[int]]:
