@@ -80,6 +80,9 @@ LEFT_OUT = {
     'roll_damping': 0.2,
     'roll_gain': 0.045,
 }
+#: How they change with the wheelbase that is described: the moments that turn the car have its
+#: lever arms; found on simulated cars.
+BY_WHEELBASE = {'Izz/m': 1.2, 'Cf/m': 0.5, 'Cr/m': 0.5}
 #: Those of roll hold where the road makes no more than this share of the roll rate; they grow with
 #: its power, since how a road tilts a car is only guessed: where it does so more than the steering
 #: does, its guessed colour passes for that of the car.
@@ -363,7 +366,7 @@ def _result(
     value = physical(given, fitted.value)[places]
     scale = np.array([value[k] if given[p].positive else 1.0 for k, p in enumerate(places)])
     covariance = fitted.covariance[np.ix_(places, places)] * np.outer(scale, scale)
-    covariance += _left_out(value, roll_by_road)
+    covariance += _left_out(value, roll_by_road, parts[0].steering.gain_deviation)
     shown, units = list(SHOWN), [given[p].unit for p in places]
     if mass is not None:
         turn = np.diag([mass[0] if name in OVER_MASS else 1.0 for name in SHOWN])
@@ -424,13 +427,19 @@ def _result(
     )
 
 
-def _left_out(value: Array, roll_by_road: float) -> Array:
-    """Covariance of the shown parameters by what a single track leaves out."""
+def _left_out(value: Array, roll_by_road: float, gain_deviation: float) -> Array:
+    """Covariance of the shown parameters by what a single track leaves out.
+
+    And by a wheelbase that may be wrong: a steering gain that is further off than the steering is
+    known for (`gain_deviation`) looks just like that.
+    """
     rough = max(1.0, (roll_by_road / ROLL_BY_ROAD) ** 2)
     share = np.array(
         [LEFT_OUT.get(name, 0.0) * (rough if name in ROLL else 1.0) for name in SHOWN]
     )
-    spread = np.diag(share)
+    far = (float(value[SHOWN.index('steering_gain')]) - 1.0) ** 2 - gain_deviation**2
+    doubt = max(0.0, far) ** 0.5 * np.array([BY_WHEELBASE.get(name, 0.0) for name in SHOWN])
+    spread = np.diag(np.hypot(share, doubt))
     # a roll inertia that is taken wrongly scales the gain as the square of the frequency
     frequency, gain = SHOWN.index('roll_frequency'), SHOWN.index('roll_gain')
     spread[gain, frequency] = 2.0 * share[frequency]
