@@ -10,7 +10,7 @@ from live_harness import Item, codes, run
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.nodes.contact_identification.node import ContactIdentification
-from veh_identification.nodes.sensor_fusion.found_wrenches import PATIENCE, FoundWrenches
+from veh_identification.nodes.sensor_fusion.found_wrenches import PATIENCE, STAYS, FoundWrenches
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.humanoid.scenarios import write_walk
@@ -193,6 +193,18 @@ def test_without_a_pose_sensors_go_before_plates_and_equal_frames_get_names_of_t
         heard.say(topic, frame)
     assert heard.shown == ['a', 'b']
     assert heard.core.instruments.wrench_frames == ['ft', 'ft']
+
+
+def test_a_frame_that_was_wrong_at_first_does_not_stay() -> None:
+    heard = Heard('/force_plate/wrench')
+    heard.say('/force_plate/wrench', 'nonsense', 1)
+    heard.say('/force_plate/wrench', 'plate', 2)
+    heard.say('/force_plate/wrench', 'other', 3)  # one after the other: nothing stays
+    assert heard.shown == ['nonsense']
+    for k in range(STAYS):
+        heard.say('/force_plate/wrench', 'plate', 4 + k)
+    assert heard.shown == ['plate'] and heard.core.records['nonsense'].topic == ''
+    assert heard.taken[-1] == ('plate', (0, 3 + STAYS, 'plate'))
 
 
 def test_topics_of_other_robots_are_left_alone() -> None:

@@ -22,7 +22,7 @@ from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, i
 from veh_identification.nodes.findings import FindingLog, load_of
 from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.sensor_fusion import input as inputs
-from veh_identification.nodes.sensor_fusion.found_wrenches import FoundWrenches
+from veh_identification.nodes.sensor_fusion.found_wrenches import STAYS, FoundWrenches
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
     TransformWriter,
@@ -69,6 +69,8 @@ class SensorFusion:
         self.enabled = True
         self._frame_ids: dict[str, str] = {}
         self._frames_told: set[tuple[str, str]] = set()
+        # another frame of a sensor, messages received before it, how many had it since
+        self._other_frames: dict[str, tuple[str, int, int]] = {}
         self._qos = SENSOR_DATA.with_reliability(options.reliable_sensors)
         self._joint_parser = inputs.JointParser(
             [n for n in options.joints.names if n], options.joints.use_velocity
@@ -227,8 +229,11 @@ class SensorFusion:
         return receive
 
     def _set_frame(self, name: str, frame_id: str) -> None:
-        """The first frame of a sensor tells where it sits; a later other one is only noted."""
-        if name not in self._frame_ids:
+        """The first frame of a sensor tells where it sits; a later other one is only noted.
+
+        Unless it stays: then the first one was wrong.
+        """
+        if name not in self._frame_ids or self._stays(name, frame_id):
             self._publish_ready()
             self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
@@ -240,6 +245,15 @@ class SensorFusion:
                 f'{name}: frame_id changed from {self._frame_ids[name]!r} to {frame_id!r}; '
                 'the first one is used'
             )
+
+    def _stays(self, name: str, frame_id: str) -> bool:
+        """Whether another frame than the first has come in every one of the last messages."""
+        received = self.core.records[name].received
+        frame, first, count = self._other_frames.get(name, ('', 0, 0))
+        if frame != frame_id or received - first != count:
+            first, count = received, 0
+        self._other_frames[name] = frame_id, first, count + 1
+        return count + 1 >= STAYS
 
     def _on_joints(self, fields: tuple[Any, ...]) -> None:
         if not self.enabled:
