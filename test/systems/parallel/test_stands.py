@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from paused_motion import Paused
 
+from veh_identification.errors import EstimationError
 from veh_identification.findings import verdict_of
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.parallel.controlled import (
@@ -31,6 +32,7 @@ from veh_identification.systems.parallel.live.accumulation import (
     LiveOptions,
     ParallelLive,
 )
+from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.options import settings_of
 
 CONFIGURATION = load_configuration()
@@ -101,3 +103,13 @@ def test_periods_at_rest_are_not_averaged() -> None:
     live.finish()
     assert live.periods == 3
     assert live.facts()['periods at rest'] == 12
+
+
+def test_a_robot_that_never_moves_is_refused_with_a_sentence() -> None:
+    rng = np.random.default_rng(0)
+    home = inverse_kinematics(MODEL.robot, MODEL.robot.home[None])
+    lengths = home + 1e-5 * rng.standard_normal((5000, 6))
+    table = np.hstack([lengths, 50.0 + 5.0 * rng.standard_normal((5000, 6))])
+    series = TimeSeries(np.arange(5000) / 500.0, table, CHANNELS, UNITS)
+    with pytest.raises(EstimationError, match='no leg moves'):
+        estimate(MODEL, Recordings((even_legs(series),)), settings_of(CONFIGURATION))

@@ -388,6 +388,8 @@ class _Sought:
         self.tau = delay
         forces = np.concatenate([one.forces(delay) for one in self.rows])
         self.Y = np.where(self.slides, forces, np.nan)
+        if not np.isfinite(self.Y).any():
+            raise EstimationError(f'{self.rows[0].source}: no leg moves, there is nothing to fit')
         if self.Z is not self.W and self._weak(self.Z, self.W):
             self.Z = self.W
         self.p = _solved(self.Z, self.W, self.Y, self.sigma)
