@@ -93,6 +93,10 @@ def test_gaps_are_no_rests() -> None:
     assert not rests[~valid].any()
     assert rests[:1000].all() and rests[1500:3800].all()
     assert not long_stands(rests, valid, RATE)[~valid].any()
+    valid[1480:1482] = True  # two samples alone show no noise, and spoil none
+    q[1480:1482] = q[900]
+    q += 0.01 * np.random.default_rng(0).standard_normal(q.shape)
+    assert resting(q, valid, RATE)[:1000].mean() > 0.99
     nothing = np.zeros(len(q), dtype=bool)
     assert not resting(q, nothing, RATE).any()
 

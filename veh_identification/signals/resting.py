@@ -134,12 +134,11 @@ def unsure_way(pieces: Sequence[Array], window: int | None = None) -> Array:
     all of them.
     """
     step, quiet = np.full(pieces[0].shape[1], np.inf), []
-    for one in pieces:
+    for one in (piece for piece in pieces if len(piece) > 2):
         steps = np.abs(np.diff(one, axis=0))
-        found = np.min(np.where(steps > 0.0, steps, np.inf), axis=0, initial=np.inf)
-        step = np.minimum(step, found)
+        step = np.minimum(step, np.min(np.where(steps > 0.0, steps, np.inf), axis=0))
         turns = np.diff(one, 2, axis=0)
         count = max(1, len(turns) // window if window else 1)
         quiet += [np.sqrt(np.mean(part**2, axis=0)) for part in np.array_split(turns, count)]
-    noise = np.quantile(quiet, QUIET, axis=0) / np.sqrt(6.0)
-    return np.maximum(NOISE * np.nan_to_num(noise), STEPS * np.where(np.isinf(step), 0.0, step))
+    noise = np.quantile(quiet, QUIET, axis=0) / np.sqrt(6.0) if quiet else 0.0
+    return np.maximum(NOISE * noise, STEPS * np.where(np.isinf(step), 0.0, step))
