@@ -10,7 +10,8 @@ from live_harness import Item, codes, run
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.nodes.contact_identification.node import ContactIdentification
-from veh_identification.nodes.sensor_fusion.found_wrenches import PATIENCE, STAYS, FoundWrenches
+from veh_identification.nodes.sensor_fusion.found_wrenches import PATIENCE, FoundWrenches
+from veh_identification.nodes.sensor_fusion.steady_frames import STAYS
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.humanoid.scenarios import write_walk

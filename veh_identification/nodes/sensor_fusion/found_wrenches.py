@@ -15,6 +15,7 @@ from typing import Any
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.sensor_options import WrenchOptions
+from veh_identification.nodes.sensor_fusion.steady_frames import SteadyFrames
 from veh_identification.runtime.transforms import clean
 from veh_identification.systems.humanoid.wrench_topics import (
     WRENCH_TYPE,
@@ -29,8 +30,6 @@ from veh_identification.systems.humanoid.wrench_topics import (
 MOST_TOPICS, MOST_WAITING = 32, 2000
 #: Sensors that are made at most, those of frames that were wrong included.
 MOST_SENSORS = 64
-#: Messages in a row with another frame than the first, after which that one was wrong.
-STAYS = 20
 #: Reports that topics without a message get before the choice is made without them.
 PATIENCE = 2
 Receive = Callable[[tuple[Any, ...]], None]
@@ -50,8 +49,8 @@ class FoundWrenches:
         """`listen` subscribes to a topic, `receiver` takes samples of a sensor with its frame."""
         self._core, self._topics, self._listen = core, topics, listen
         self._receiver, self._posed = receiver, posed
-        self._heard: dict[str, str] = {}  # topic without leading slash: frame
-        self._last: dict[str, tuple[str, int]] = {}  # its last frame, in how many messages
+        self._frames, self._numbers = SteadyFrames(), dict[str, int]()
+        self._heard = self._frames.of  # topic without leading slash: frame
         self._waiting: dict[str, deque[tuple[Any, ...]]] = {}
         self._names: dict[str, str] = {}  # topic: name of the sensor that was made of it
         self._receivers: dict[str, Receive] = {}
@@ -129,9 +128,9 @@ class FoundWrenches:
         return bool(self._heard) and all(topic in self._heard for topic in waited_for)
 
     def _hear(self, topic: str, fields: tuple[Any, ...]) -> None:
+        self._numbers[topic] = number = self._numbers.get(topic, 0) + 1
         frame = clean(fields[2])
-        if topic not in self._heard or self._stays(topic, frame):
-            self._heard[topic] = frame
+        if frame != self._heard.get(topic) and self._frames.believed(topic, frame, number):
             self._news = True
             if topic in self._names and len(self._core.records) < MOST_SENSORS:
                 # The name was that of a frame that was wrong.
@@ -141,12 +140,6 @@ class FoundWrenches:
             self._receivers[topic](fields)
         elif self._news:
             self._waiting[topic].append(fields)
-
-    def _stays(self, topic: str, frame: str) -> bool:
-        """Whether another frame than the one heard has come in every one of the last messages."""
-        last, count = self._last.get(topic, ('', 0))
-        self._last[topic] = frame, count + 1 if frame == last else 1
-        return frame != self._heard[topic] and self._last[topic][1] >= STAYS
 
     @property
     def undecided(self) -> bool:

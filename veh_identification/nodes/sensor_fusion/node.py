@@ -22,7 +22,7 @@ from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, i
 from veh_identification.nodes.findings import FindingLog, load_of
 from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.sensor_fusion import input as inputs
-from veh_identification.nodes.sensor_fusion.found_wrenches import STAYS, FoundWrenches
+from veh_identification.nodes.sensor_fusion.found_wrenches import FoundWrenches
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
     TransformWriter,
@@ -30,6 +30,7 @@ from veh_identification.nodes.sensor_fusion.output import (
     odometry_writer,
 )
 from veh_identification.nodes.sensor_fusion.report import FusionReport
+from veh_identification.nodes.sensor_fusion.steady_frames import SteadyFrames
 from veh_identification.nodes.services import create_services, create_trigger
 from veh_identification.runtime.cdr.fields import FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
@@ -67,10 +68,8 @@ class SensorFusion:
             replace(options, world_frame=self._world), wrenches, {**ranges, **pressures}
         )
         self.enabled = True
-        self._frame_ids: dict[str, str] = {}
+        self._frames = SteadyFrames()
         self._frames_told: set[tuple[str, str]] = set()
-        # another frame of a sensor, messages received before it, how many had it since
-        self._other_frames: dict[str, tuple[str, int, int]] = {}
         self._qos = SENSOR_DATA.with_reliability(options.reliable_sensors)
         self._joint_parser = inputs.JointParser(
             [n for n in options.joints.names if n], options.joints.use_velocity
@@ -183,7 +182,7 @@ class SensorFusion:
         self._node.create_subscription(cls, topic, FieldCallback(kind.fields, take), self._qos)
 
     def _found_receiver(self, name: str, frame: str) -> Callable[[tuple[Any, ...]], None]:
-        self._frame_ids[name] = frame
+        self._frames.of[name] = frame
         return self._receiver(name, inputs.WRENCH.parse)
 
     def _choose_wrenches(self) -> None:
@@ -204,7 +203,7 @@ class SensorFusion:
     def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[tuple[Any, ...]], None]:
         core = self.core
         record = core.records[name]
-        frame_ids = self._frame_ids
+        frame_ids = self._frames.of
         # Straight to the merge: this runs for every sample of every sensor.
         push, delay = core.merge.push, core.delays[name]
 
@@ -233,27 +232,17 @@ class SensorFusion:
 
         Unless it stays: then the first one was wrong.
         """
-        if name not in self._frame_ids or self._stays(name, frame_id):
+        first = self._frames.of.get(name)
+        if self._frames.believed(name, frame_id, self.core.records[name].received):
             self._publish_ready()
-            self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
             if name == 'mocap':
                 self._name_world(clean(frame_id))
         elif (name, frame_id) not in self._frames_told and len(self._frames_told) < MOST_TOLD:
             self._frames_told.add((name, frame_id))
             self._node.get_logger().warning(
-                f'{name}: frame_id changed from {self._frame_ids[name]!r} to {frame_id!r}; '
-                'the first one is used'
+                f'{name}: frame_id changed from {first!r} to {frame_id!r}; the first one is used'
             )
-
-    def _stays(self, name: str, frame_id: str) -> bool:
-        """Whether another frame than the first has come in every one of the last messages."""
-        received = self.core.records[name].received
-        frame, first, count = self._other_frames.get(name, ('', 0, 0))
-        if frame != frame_id or received - first != count:
-            first, count = received, 0
-        self._other_frames[name] = frame_id, first, count + 1
-        return count + 1 >= STAYS
 
     def _on_joints(self, fields: tuple[Any, ...]) -> None:
         if not self.enabled:
