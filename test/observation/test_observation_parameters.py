@@ -95,20 +95,24 @@ def test_messages_in_body_axes_say_the_same(vehicle, kind):
         Gyroscope('imu', 'base', 0.1, axes=(2,), in_body_axes=True)
 
 
+def floating_body() -> NaturalModel:
+    """At rest, without weight."""
+    builder = NaturalBuilder(3, (0.0, 0.0, 0.0))
+    body = builder.free_body('body', [1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 1.0], (0, 0, 0))
+    builder.angle('yaw', (builder.fixed((1, 0, 0)), builder.fixed((0, 1, 0))), body.axes[0], 0.0)
+    model = NaturalModel(
+        builder,
+        ['body.origin.x', 'body.origin.y', 'body.origin.z', 'yaw', 'body.e1.z', 'body.e2.z'],
+    )
+    model.assemble()
+    return model
+
+
 def test_a_slow_error_of_the_fixes_stays_in_the_answer():
     """Hundreds of fixes with one drift do not make the place surer than the drift."""
 
     def deviation(drift):
-        builder = NaturalBuilder(3, (0.0, 0.0, 0.0))
-        body = builder.free_body('body', [1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 1.0], (0, 0, 0))
-        builder.angle(
-            'yaw', (builder.fixed((1, 0, 0)), builder.fixed((0, 1, 0))), body.axes[0], 0.0
-        )
-        model = NaturalModel(
-            builder,
-            ['body.origin.x', 'body.origin.y', 'body.origin.z', 'yaw', 'body.e1.z', 'body.e2.z'],
-        )
-        model.assemble()
+        model = floating_body()
         sensor = GpsPosition('gps', 'body', (0.0, 0.0, 0.0), 0.3, drift=drift)
         filter_ = ErrorEKF(
             ObservedModel(model),
@@ -139,3 +143,25 @@ def test_a_parameter_can_be_told_and_noise_changed(vehicle):
     assert filter_.transition(0.01)[1][0, 0] == pytest.approx(4.0 * before[0, 0])
     filter_.update([Measurement('imu', 0.0, read(sensor, vehicle).value + [0.0, 0.0, 0.07])])
     assert filter_.parameter('imu.bias_z') == pytest.approx(0.07, abs=1e-6)
+
+
+@pytest.mark.parametrize('bias', [0.0, 0.3])
+def test_a_bias_of_a_bad_time_does_not_keep_a_sensor_out_for_good(bias):
+    """Its parameters are corrected by nobody else, and with them it would never agree again.
+
+    The same when the bias that was learnt before a fault is the true one.
+    """
+    sensor = Gyroscope('imu', 'body', 0.01, bias_deviation=0.01)
+    settings = ErrorEKFSettings(
+        velocity_deviation=1e-3, acceleration_noise=1e-8, gate_probability=0.999
+    )
+    filter_ = ErrorEKF(ObservedModel(floating_body()), [sensor], settings)
+    filter_.set_parameter('imu.bias_z', 0.3, 0.005)
+    noise = 0.01 * np.random.default_rng(1).standard_normal((900, 3))
+    for k in range(900):
+        fault = 5.0 if k < 300 and bias else 0.0
+        value = noise[k] + [0.0, 0.0, bias + fault]
+        filter_.step(0.01, None, [Measurement('imu', 0.01 * k, value)])
+    episodes = filter_.channels['imu'].trust.episodes
+    assert len(episodes) == 1 and 0.0 < episodes[0].until < 6.0
+    assert filter_.parameter('imu.bias_z') == pytest.approx(bias, abs=0.01)

@@ -47,6 +47,8 @@ from veh_identification.observation.trust import (
 )
 from veh_identification.types import Array
 
+#: So many of its first deviations off, a parameter of a sensor that is set aside is doubted too.
+CONSPICUOUS = 3.0
 #: Of `HealthOptions`, what a measurement must keep to that gives no cause for doubt.
 QUIET = (HealthOptions.tolerated, HealthOptions.longest_step, HealthOptions.largest_scatter)
 
@@ -426,7 +428,7 @@ class ErrorEKF:
         """Judge a sensor by its last innovation, and the estimate by a sensor that stays away."""
         trust, counts, stack = self._look_up(channel), channel.counts, self._stack
         assert trust is not None
-        row = channel.rows.start
+        row, before = channel.rows.start, trust.health.quarantines
         trust.judge(
             time,
             float(stack.measured[row]),
@@ -434,6 +436,8 @@ class ErrorEKF:
             stack.whitened[row : row + degrees].tolist(),
         )
         self._write_down(channel)
+        if trust.health.quarantines > before:
+            self.doubt(range(channel.own.start, channel.own.stop), CONSPICUOUS)
         if trust.health.aside:
             counts.set_aside = trust.health.quarantines
             if trust.right_after_all and self._give_in(channel):
@@ -449,6 +453,20 @@ class ErrorEKF:
         for state in np.flatnonzero(np.any(reading.z != 0.0, axis=0)):
             self.forget(int(state), max(float(self.P[state, state]), gap * gap))
         return True
+
+    def doubt(self, parameters: Iterable[int], beyond: float = 0.0) -> None:
+        """Have parameters that are further off than so many of their first deviations be unknown.
+
+        They may be what they were at first or what was learnt. A sensor that is set aside may have
+        said wrong things for a while before, which its parameters took up: nothing else would ever
+        correct them, since it is not used, and with them it would never agree again.
+        """
+        first, process = self.orders * self.model.size, self._process
+        for k in parameters:
+            learnt, usual = (self.parameters[k] - process.initial[k]) ** 2, process.variance[k]
+            if usual > 0.0 and learnt >= beyond**2 * usual:
+                state = first + k
+                self.forget(state, float(max(usual, learnt, self.P[state, state])))
 
     def forget(self, state: int, variance: float) -> None:
         """Give a state another variance and no correlation."""

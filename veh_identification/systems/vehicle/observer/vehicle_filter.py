@@ -707,12 +707,7 @@ class VehicleErrorEKF(ErrorEKF):
 
     def _forget_biases(self) -> None:
         """A motion that was wrong was explained by biases, too: they may be what they were."""
-        first, process = self.orders * self.model.size, self._process
-        learnt = np.square(self.parameters - process.initial)
-        variance = np.maximum(np.maximum(process.variance, learnt), self.P.diagonal()[first:])
-        for k, name in enumerate(self.parameter_names):
-            if '.bias_' in name:
-                self.forget(first + k, float(variance[k]))
+        self.doubt(k for k, name in enumerate(self.parameter_names) if '.bias_' in name)
 
     def _confirm(self, measurements: list[Measurement]) -> None:
         """Compare a heading that was given with the first course over ground."""
