@@ -174,7 +174,7 @@ MISTAKES = {
     'yaw rate 1.1 times': Mistake(_times(2, 1.1), ('scale',)),
     'yaw rate 0.9 times': Mistake(_times(2, 0.9), ('scale',)),
     'roll rate 1.2 times': Mistake(_times(0, 1.2), ('scale',)),
-    'yaw rate off by 0.03 rad/s': Mistake(_plus(2, 0.03), ('scale', 'offset')),
+    'yaw rate off by 0.03 rad/s': Mistake(_plus(2, 0.03), ('gyro_zero', 'scale', 'offset')),
     'acceleration in g': Mistake(_times(slice(3, 6), 1 / 9.81), ('unit',), ('in g',)),
     'gravity removed': Mistake(_plus(5, -9.81), ('gravity_removed',)),
     'sideways force of the wrong sign': Mistake(

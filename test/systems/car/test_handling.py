@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import EstimationError, UsageError
+from veh_identification.orientations import matrix_of_rpy
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
 from veh_identification.signals import SampleReport, TimeSeries
@@ -28,9 +30,11 @@ from veh_identification.systems.car.bicycle.identify import (
     identify_handling,
     poor_fit,
     told_mass,
+    told_steering,
 )
-from veh_identification.systems.car.bicycle.longitudinal import known_forces
-from veh_identification.systems.car.bicycle.signals import handling_samples
+from veh_identification.systems.car.bicycle.longitudinal import known_forces, rough_mass
+from veh_identification.systems.car.bicycle.signals import RATE, Steering, handling_samples
+from veh_identification.systems.car.bicycle.telling import told_constants, told_pitch
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.recording.reader import CarRecording, read_recording
@@ -417,6 +421,16 @@ def _other_torque(one: CarRecording) -> CarRecording:
     return replace(one, torques=torques)
 
 
+def _yaw_off(one: CarRecording) -> CarRecording:
+    return replace(one, imu=replace(one.imu, values=one.imu.values + 0.025 * (np.arange(6) == 2)))
+
+
+def _pitched(one: CarRecording) -> CarRecording:
+    turn = matrix_of_rpy([0.0, 0.15, 0.0])
+    values = np.hstack([one.imu.values[:, :3] @ turn, one.imu.values[:, 3:] @ turn])
+    return replace(one, imu=replace(one.imu, values=values))
+
+
 @pytest.mark.parametrize(
     ('change', 'told'),
     [
@@ -424,6 +438,8 @@ def _other_torque(one: CarRecording) -> CarRecording:
         (_exchanged, ('bad', 'exchanged')),
         (_late_velocity, ('warn', 'velocity_delay')),
         (_other_torque, ('bad', 'mass_by_torque')),
+        (_yaw_off, ('warn', 'gyro_zero')),
+        (_pitched, ('bad', 'imu_turned')),
     ],
 )
 def test_what_the_fit_makes_its_own_is_named(recorded, change, told) -> None:
@@ -474,4 +490,62 @@ def test_a_wheelbase_that_may_be_wrong_is_in_the_deviations() -> None:
     value[place] = 1.025  # as far as the steering is known for
     assert _left_out(value, 0.0, 0.03)[izz, izz] == pytest.approx(usual)
     value[place] = 1.08
-    assert 0.08 < np.sqrt(_left_out(value, 0.0, 0.03)[izz, izz]) < 0.11
+    far = _left_out(value, 0.0, 0.03)
+    assert 0.14 < np.sqrt(far[izz, izz]) < 0.17  # as far as 1.074 times moves it
+    cf, cr = SHOWN.index('Cf/m'), SHOWN.index('Cr/m')
+    # One wheelbase moves all of them: what is stiffer in front is softer behind.
+    assert far[cf, cr] < 0.0 < far[izz, cr]
+
+
+def test_a_steering_that_is_further_off_than_it_is_known_is_told() -> None:
+    """Deviations of Izz, Cf and Cr grow from there on, which must not happen without a word."""
+
+    def told(gain: float, known: float) -> list[str]:
+        result = SimpleNamespace(
+            index=lambda name: 0, value=np.array([gain]), std=np.array([0.01])
+        )
+        return [one.code for one in told_steering(result, Steering('the wheel', known))]
+
+    assert told(1.08, 0.03) == told(0.92, 0.03) == ['steering_ratio']
+    assert told(1.05, 0.03) == told(1.025, 0.005) == []
+
+
+def _drive(torque, forward, **more) -> SimpleNamespace:
+    """What some checks look at of a drive of 20 s."""
+    count = round(20.0 * RATE)
+    inputs = np.zeros((count, model.INPUTS))
+    inputs[:, model.I_SPEED] = more.get('speed', 20.0)
+    inputs[:, model.I_NOSE] = more.get('nose', 0.0)
+    time = np.arange(count) / RATE
+    altitude = np.where(np.arange(count) % 10 == 0, more.get('slope', 0.0) * 20.0 * time, np.nan)
+    fixed = {'time': time, 'inputs': inputs, 'altitude': altitude, 'radius': np.nan, 'label': ''}
+    return SimpleNamespace(torque=torque, forward=forward, **fixed)
+
+
+def test_a_torque_that_acts_too_shortly_still_tells_a_rough_mass() -> None:
+    """A torque twice as large left only ratios to the mass, without a word of its scale."""
+    time = np.arange(round(20.0 * RATE)) / RATE
+    felt, config = 0.8 + 0.5 * np.sin(time), CarDescription()
+    torque = config.geometry.wheel_radius * (1500.0 * felt + 300.0)
+    assert rough_mass([_drive(torque, felt)], config) == pytest.approx(1500.0)
+    assert rough_mass([_drive(0.0 * torque, felt)], config) is None
+    assert rough_mass([_drive(torque, 0.0 * felt)], config) is None
+
+
+def test_a_unit_that_is_pitched_is_told_from_a_road_that_climbs() -> None:
+    none = np.zeros(round(20.0 * RATE))
+    assert told_pitch([_drive(none, none, nose=0.15, slope=0.14)], 'imu') == []
+    assert told_pitch([_drive(none, none, nose=0.05)], 'imu') == []
+    (found,) = told_pitch([_drive(none, none, nose=-0.17, slope=0.02)], 'imu')
+    assert found.code == 'imu_turned' and '-10.9 degrees' in found.text
+
+
+def test_constant_errors_beyond_usual_ones_are_told() -> None:
+    usual, far = model.START.copy(), np.zeros(model.STATES)
+    far[model.B_SIDE], far[model.STEER] = -0.5, 0.01
+    topics = {'imu': 'imu', 'joints': 'joint_states'}
+    assert told_constants([usual], topics) == []
+    assert [one.where for one in told_constants([usual, far], topics)] == [
+        'imu linear_acceleration.y',
+        'joint_states position',
+    ]

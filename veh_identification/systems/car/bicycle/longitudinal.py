@@ -26,7 +26,7 @@ from veh_identification.systems.car.bicycle.fit import (
     joined,
     maximise,
 )
-from veh_identification.systems.car.bicycle.model import I_BEGIN, M_SIDE
+from veh_identification.systems.car.bicycle.model import I_BEGIN, I_SPEED, M_SIDE
 from veh_identification.systems.car.bicycle.signals import RATE, HandlingSamples, block_numbers
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.types import Array, BoolArray
@@ -47,6 +47,8 @@ CORNERING = 1.0  # sideways, above which tyres slow the car down [m/s^2]
 BESIDE_CORNERING = 0.5
 STEADY_WIND = 0.25  # relative deviation of drag and rolling resistance by it
 LEAST = 15.0  # seconds of known forces that are needed
+#: Seconds of driving, and spread of the forward force [m/s^2], that tell a mass within a tenth.
+LEAST_DRIVING, LEAST_SPREAD = 5.0, 0.2
 START = np.array([0.5, 3.0, 0.03, 0.05, 0.15])
 
 
@@ -203,6 +205,22 @@ def fit_forward(parts: Sequence[HandlingSamples], config: CarDescription) -> For
     # a steady wind of some metres a second turns drag into rolling resistance and back
     covariance[1:3, 1:3] += STEADY_WIND**2 * np.array([[1.0, -0.9], [-0.9, 1.0]])
     return Forward(value, covariance * np.outer(value, value), count / RATE)
+
+
+def rough_mass(parts: Sequence[HandlingSamples], config: CarDescription) -> float | None:
+    """Mass by the torque while it drives, grades and wind left out; None where it hardly does."""
+    torque, felt, speed = (
+        np.concatenate(one)
+        for one in zip(
+            *((one.torque, one.forward, one.inputs[:, I_SPEED]) for one in parts), strict=True
+        )
+    )
+    use = np.isfinite(torque + felt + speed) & (torque > DRIVING)
+    if use.sum() < LEAST_DRIVING * RATE or felt[use].std() < LEAST_SPREAD:
+        return None
+    arm, _ = force_arm(parts, config, USUAL_MASS)
+    columns = np.column_stack([felt[use], np.square(speed[use]), np.ones(use.sum())])
+    return float(np.linalg.lstsq(columns, torque[use] / arm, rcond=None)[0][0])
 
 
 def force_arm(

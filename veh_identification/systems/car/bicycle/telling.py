@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from veh_identification.types import Array
 
 #: Deviations of what was expected from which a delay of the satellites is told, and seconds.
 FAR, LEAST_DELAY = 3.0, 0.05
+#: Deviations of usual constant errors (`model.START`) from which one is told.
+UNUSUAL = 2.0
+#: Radians of nose up in the mean of a drive that no road has, beside what satellites see it climb.
+PITCHED = 0.1
 #: Correlation of torque and forward acceleration that tells a wrong sign.
 AGAINST = -0.5
 #: Velocities above this speed (m/s), so far apart (s), so many of them, and the correlation that
@@ -36,6 +41,89 @@ def told_delay(given: Sequence[Unknown], fitted: Fitted, topic: str) -> list[Fin
         'right'
     )
     return [Finding('warn', 'velocity_delay', text, topic)]
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """A constant error that the filter estimates: its state, what it is of, and where."""
+
+    state: int
+    name: str
+    unit: str
+    topic: str
+    field: str
+    cure: str
+    code: str = 'offset'
+
+
+_ZERO = 'take off what it shows at rest'
+CONSTANTS = (
+    _Constant(
+        model.B_YAW, 'the yaw rate', 'rad/s', 'imu', 'angular_velocity.z', _ZERO, 'gyro_zero'
+    ),
+    _Constant(
+        model.B_ROLL, 'the roll rate', 'rad/s', 'imu', 'angular_velocity.x', _ZERO, 'gyro_zero'
+    ),
+    _Constant(
+        model.B_SIDE,
+        'the sideways force',
+        'm/s^2',
+        'imu',
+        'linear_acceleration.y',
+        'look at its zero, and at how the unit is rolled (its rpy or its transform)',
+    ),
+    _Constant(
+        model.STEER,
+        'the angle of the road wheels',
+        'rad',
+        'joints',
+        'position',
+        'look at the zero of the steering (sensors.rack.offset)',
+    ),
+)
+
+
+def told_constants(lasting: Sequence[Array], topics: Mapping[str, str]) -> list[Finding]:
+    """Constant errors of sensors far beyond usual ones, by the filter's states of each drive."""
+    found = []
+    for one in CONSTANTS:
+        size = max((float(states[one.state]) for states in lasting), key=abs)
+        if abs(size) < UNUSUAL * model.START[one.state]:
+            continue
+        where = f'{topics[one.topic]} {one.field}'
+        text = (
+            f'{where}: {one.name} is {size:+.2g} {one.unit} off its zero, which the fit takes '
+            f'off; {one.cure}'
+        )
+        found.append(Finding('warn', one.code, text, where, abs(size)))
+    return found
+
+
+def told_pitch(parts: Sequence[HandlingSamples], topic: str) -> list[Finding]:
+    """Gravity in the forward force all along the way: the unit is pitched, not the road."""
+    nose = float(np.mean(np.concatenate([one.inputs[:, model.I_NOSE] for one in parts])))
+    pitch = nose - _climbed(parts)
+    if abs(pitch) < PITCHED:
+        return []
+    text = (
+        f'{topic}: the forward force holds gravity as if the nose were {np.degrees(pitch):+.1f} '
+        'degrees up throughout, beyond what the road climbs: the unit is pitched against the pose '
+        'given for it (its rpy or its transform)'
+    )
+    return [Finding('bad', 'imu_turned', text, f'{topic} linear_acceleration', abs(pitch))]
+
+
+def _climbed(parts: Sequence[HandlingSamples]) -> float:
+    """Slope of the road in the mean, by the altitudes of satellites; zero without any."""
+    climbed = way = 0.0
+    for one in parts:
+        rows = np.flatnonzero(np.isfinite(one.altitude))
+        if len(rows) < 2:
+            continue
+        climbed += float(one.altitude[rows[-1]] - one.altitude[rows[0]])
+        speed = one.inputs[rows[0] : rows[-1], model.I_SPEED]
+        way += float(speed.mean() * (one.time[rows[-1]] - one.time[rows[0]]))
+    return climbed / way if way > 0.0 else 0.0
 
 
 def told_torque(parts: Sequence[HandlingSamples]) -> list[Finding]:
