@@ -230,6 +230,13 @@ def _y_up(values: Array) -> Array:
     return np.hstack([turn.apply(values[:, :3]), turned.as_quat()])
 
 
+def _yaw_alone(values: Array) -> Array:
+    """Poses of a localisation in the plane."""
+    yaw = np.unwrap(Rotation.from_quat(values[:, 3:]).as_euler('ZYX')[:, 0])
+    values[:, 3:] = Rotation.from_rotvec(yaw[:, None] * [0.0, 0.0, 1.0]).as_quat()
+    return values
+
+
 def _stuck(q: Array, names: list[str]) -> Array:
     k, half = names.index('r_knee_joint'), len(q) // 3
     q[half:, k] = q[half, k]
@@ -598,6 +605,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'one plate 60 ms late': Mistake(_one_late, ('wrench_late',)),
     'base with y up': Mistake(base(_y_up), ('world_turned', 'world_not_upright', 'base_turned')),
+    'base with yaw alone': Mistake(base(_yaw_alone), ('base_upright',)),
     'pitch and roll of an ankle exchanged': Mistake(
         joints(_exchanged('r_ankle_pitch_joint', 'r_ankle_roll_joint')), ('joints_swapped',)
     ),

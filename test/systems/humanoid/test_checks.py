@@ -72,6 +72,15 @@ def base_stuck(recording):
     return replace(recording, base=replace(recording.base, values=values))
 
 
+def yaw_alone(recording):
+    values = recording.base.values.copy()
+    x, y, z, w = values[:, 3:].T
+    half = 0.5 * np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    zero = np.zeros_like(half)
+    values[:, 3:] = np.stack([zero, zero, np.sin(half), np.cos(half)], axis=1)
+    return replace(recording, base=replace(recording.base, values=values))
+
+
 QUARTER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 CASES = {
     'clean': (lambda recording: recording, None, ''),
@@ -127,6 +136,7 @@ CASES = {
         'of the same leg with a parallel axis, seems to be 0.5 rad off',  # hip, knee or ankle
     ),
     'base stuck': (base_stuck, 'stuck', 'the same'),
+    'yaw alone': (yaw_alone, 'base_upright', 'roll and pitch are zero'),
     'askew': (tilted, 'base_tilted', '8'),
 }
 
@@ -263,7 +273,9 @@ def test_a_look_at_too_little_is_not_conclusive(bending) -> None:
         assert [one.code for one in check.findings if one.level != 'warn'] == codes
 
 
-@pytest.mark.parametrize('case', ['clean', 'kN', 'turned plate', 'stuck throughout', 'base stuck'])
+@pytest.mark.parametrize(
+    'case', ['clean', 'kN', 'turned plate', 'stuck throughout', 'base stuck', 'yaw alone']
+)
 def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
     _, _, recording = bending
     change, code, _ = CASES[case]
@@ -273,4 +285,4 @@ def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
         slices += 1
     bad = [one.code for one in check.findings if one.level == 'bad']
     assert bad == ([] if code is None else [code])
-    assert slices > (1 if code == 'stuck' else 4)
+    assert slices > (1 if code in ('stuck', 'base_upright') else 4)

@@ -14,8 +14,8 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
-from veh_identification.findings import Finding
-from veh_identification.signals import TimeSeries
+from veh_identification.findings import Finding, Level
+from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.humanoid.estimation.problem import Problem
 from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS, Recording
 from veh_identification.types import Array, BoolArray
@@ -24,6 +24,8 @@ from veh_identification.types import Array, BoolArray
 LOADED = 0.2
 #: Jump of a joint [rad, m] that is told.
 SMALLEST_JUMP = 0.1
+#: Radians that every base leans at times, and metres or radians that one moves which is not fixed.
+UPRIGHT, MOVES = 1e-6, 1e-3
 #: Share of its load below which a plate may be empty.
 EMPTY = 0.05
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
@@ -57,6 +59,7 @@ def channel_findings(
             *_wrenches(recording, weight, filtered),
             *_joints(recording, doubtful),
             *(_base(recording) if doubtful else ()),
+            *_upright(recording, doubtful),
             *_repeated(recording),
         ]
     ]
@@ -131,6 +134,26 @@ def _base(recording: Recording) -> Iterator[Finding]:
     ]
     if found and all(found):
         yield from told_once([one for each in found for one in each])
+
+
+def _upright(recording: Recording, doubtful: bool) -> Iterator[Finding]:
+    """A base that goes about and never leans at all: its pose is that of a map, or nobody's."""
+    base = recording.base
+    if base.values.shape[1] != 7:
+        return
+    turn = rotation_matrix(base.values[:, 3:])
+    leans = float(np.abs(turn[:, :2, 2]).max())
+    heading = np.unwrap(np.arctan2(turn[:, 1, 0], turn[:, 0, 0]))
+    moved = max(float(np.ptp(base.values[:, :3], axis=0).max()), float(np.ptp(heading)))
+    if leans > UPRIGHT or moved < MOVES:
+        return
+    text = (
+        f'{base.label}: the base moves, but its roll and pitch are zero throughout: it seems to '
+        'be the pose of a planar localisation, or an orientation that nobody fills; give one of '
+        'all three axes (motion capture, or the IMU of the base)'
+    )
+    level: Level = 'bad' if doubtful else 'warn'
+    yield Finding(level, 'base_upright', text, f'{base.label}, pose.orientation')
 
 
 def _changing(values: Array) -> BoolArray:
