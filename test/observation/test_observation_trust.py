@@ -67,11 +67,12 @@ def test_the_kernel_judges_as_the_object_does_or_leaves_it_to_it(components):
     hot, usual = np.zeros(HOT), medians()
     helped.write(hot)
     options = helped.health.options
-    quiet = 0
+    quiet = alone = 0
     for k in range(3000):
         time = 0.01 * k
         noise = 4.0 if 800 < k < 1000 else 1.0
         whitened = noise * rng.standard_normal(components) + (6.0 if 1500 < k < 1700 else 0.0)
+        whitened += 60.0 if k % 97 == 0 else 0.0  # one that is far off, by itself
         value = round(float(rng.standard_normal()), 0 if k > 2000 else 3)
         if k > 2500:
             value = 7.0
@@ -82,11 +83,13 @@ def test_the_kernel_judges_as_the_object_does_or_leaves_it_to_it(components):
             hot, time, value, gap, whitened, usual, *limits
         ):
             quiet += 1
+            alone += np.mean(whitened**2) > options.tolerated
         else:
             helped.read(hot)
             helped.judge(time, value, gap, whitened.tolist())
             helped.write(hot)
     helped.read(hot)
-    assert 1000 < quiet < 2900 and plain.episodes
-    plain.health.weighted = helped.health.weighted = 0  # the filter counts these itself
+    assert 1000 < quiet < 2900 and alone > 20 and plain.episodes
+    for health in (plain.health, helped.health):
+        health.weighted = health.rejected = 0  # the filter counts these itself
     assert repr(helped) == repr(plain)  # NaN is not equal to itself

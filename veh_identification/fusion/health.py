@@ -26,6 +26,12 @@ LEARNING = 0.05
 CHANCE = 1.5
 
 
+#: Excess grows with the mean square of a sample over what is tolerated, up to so much.
+MOST_GROWTH = 4.0
+#: Whitened innovations are taken for no larger: their squares stay numbers.
+LARGEST_SQUARE = 1e300
+
+
 @dataclass(frozen=True)
 class HealthOptions:
     """Limits; times in seconds of stamps."""
@@ -91,8 +97,8 @@ class SensorHealth:
         o = self.options
         degrees = len(whitened)
         square = sum([value * value for value in whitened])
-        if not square < 1e300:
-            square, whitened = 1e300, (1e150,) * degrees
+        if not square < LARGEST_SQUARE:
+            square, whitened = LARGEST_SQUARE, (math.sqrt(LARGEST_SQUARE),) * degrees
         self._learn_scatter(whitened)
         noise = self.noise
         mean = square / (degrees * noise * noise)
@@ -100,7 +106,7 @@ class SensorHealth:
         self._time = time
         bad = mean > o.tolerated
         self._run = self._run + 1 if bad else 0
-        growth = min(mean / o.tolerated, 4.0) - 1.0
+        growth = min(mean / o.tolerated, MOST_GROWTH) - 1.0
         self.excess = min(max(self.excess + step * growth, 0.0), o.memory)
         if self.aside:
             if self.excess <= 0.0 and not bad:

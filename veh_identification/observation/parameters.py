@@ -27,7 +27,8 @@ class ParameterProcess:
         self._rate = np.array([1.0 / p.correlation_time for p in parameters], dtype=float)
         self._returning = self._rate > 0.0
         self._any = bool(self._returning.any())
-        self.bounds = np.array([p.bounds for p in parameters], dtype=float).reshape(-1, 2).T
+        bounds = np.array([p.bounds for p in parameters], dtype=float).reshape(-1, 2)
+        self.bounds = np.ascontiguousarray(bounds.T)
         self._bounded = bool(np.isfinite(self.bounds).any())
         self._kept = (0.0, np.ones(len(parameters)))
 

@@ -144,6 +144,16 @@ class Innovation(NamedTuple):
     accepted: bool
 
 
+class Brief(NamedTuple):
+    """An innovation by its first component."""
+
+    sensor: str
+    time: float
+    value: float
+    variance: float
+    accepted: bool
+
+
 class Innovations(Sequence[Innovation]):
     """What came of the measurements of an update, made into objects when someone looks.
 
@@ -195,6 +205,19 @@ class Innovations(Sequence[Innovation]):
             return
         yield from accepted(self._list)
 
+    def briefly(self) -> list[Brief]:
+        """`briefly` without making objects of arrays: it is asked at every step."""
+        if self._list is not None:
+            return briefly(self._list)
+        value, variance = self._value.tolist(), self._variance.tolist()
+        return [
+            Brief(name, time, value[rows.start], variance[rows.start], weight > 0.0)
+            for (name, time, rows), (_, degrees, weight, _) in zip(
+                self._told, self._outcome.tolist(), strict=True
+            )
+            if degrees
+        ]
+
     def __len__(self) -> int:
         return len(self._made())
 
@@ -203,6 +226,16 @@ class Innovations(Sequence[Innovation]):
 
     def __iter__(self) -> Iterator[Innovation]:
         return iter(self._made())
+
+
+def briefly(innovations: Iterable[Innovation]) -> list[Brief]:
+    """Each by its first component."""
+    if isinstance(innovations, Innovations):
+        return innovations.briefly()
+    return [
+        Brief(one.sensor, one.time, float(one.value[0]), float(one.variance[0]), one.accepted)
+        for one in innovations
+    ]
 
 
 def accepted(

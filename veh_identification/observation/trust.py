@@ -23,7 +23,9 @@ from scipy.stats import chi2
 from veh_identification.findings import Finding
 from veh_identification.fusion.health import (
     CHANCE,
+    LARGEST_SQUARE,
     LEARNING,
+    MOST_GROWTH,
     HealthOptions,
     SensorHealth,
     usual_square,
@@ -56,6 +58,8 @@ def gates(probability: float | None) -> Array:
     return limits
 
 
+#: A sensor is not set aside before so many bad samples in a row; how much excess is remembered.
+FEWEST, MEMORY = HealthOptions.fewest, HealthOptions.memory
 #: What changes at an ordinary measurement, as a row of numbers: see `judge_quietly`.
 EXCESS, SCATTER, TIME, RUN, VALUE, SINCE, REPEATED, PREDICTED, TICK, LAST = range(10)
 MOST_COMPONENTS = 3
@@ -83,6 +87,7 @@ def judge_quietly(
 ) -> bool:
     """`Trust.judge` for a measurement of a trusted sensor that gives no cause for doubt.
 
+    One that is off gives none before the next ones are, too: of a good sensor every twentieth is.
     False, and nothing is changed, when there is any: then `Trust.judge` has to look. A NaN among
     the last components says that there were none or another number of them.
     """
@@ -105,11 +110,13 @@ def judge_quietly(
         scatter = max(scatter * (1.0 / (1.0 + LEARNING)), 1.0)
     noise = scatter if scatter > CHANCE else 1.0
     mean = square / (degrees * noise * noise)
-    if mean > tolerated or scatter >= largest_scatter:
+    run = hot[RUN] + 1.0 if mean > tolerated else 0.0
+    if run >= FEWEST or scatter >= largest_scatter or not square < LARGEST_SQUARE:
         return False
     step = min(max(time - hot[TIME], 0.0), longest_step)
-    hot[EXCESS] = max(hot[EXCESS] + step * (mean / tolerated - 1.0), 0.0)
-    hot[SCATTER], hot[TIME], hot[RUN] = scatter, time, 0.0
+    growth = min(mean / tolerated, MOST_GROWTH) - 1.0
+    hot[EXCESS] = min(max(hot[EXCESS] + step * growth, 0.0), MEMORY)
+    hot[SCATTER], hot[TIME], hot[RUN] = scatter, time, run
     for i in range(degrees):
         hot[LAST + i] = whitened[i]
     if value == hot[VALUE]:

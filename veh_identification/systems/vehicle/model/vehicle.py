@@ -242,8 +242,12 @@ class Vehicle:
 
     def at_once(self, dt: float) -> tuple[int, tuple[Any, ...], tuple[float, float, int]]:
         """For a kernel that makes steps: the driven row, and what `advance` takes."""
-        self._dt = dt
         return self._rack_row, self._arguments, (self.model.penalty(dt), TOLERANCE, ITERATIONS)
+
+    def stepped(self, dt: float) -> None:
+        """A kernel made a step of this length."""
+        self._dt = dt
+        self.model._factor = ''  # the scratch memory now holds the factor of the dynamics
 
     def place(
         self,

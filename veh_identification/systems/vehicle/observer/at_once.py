@@ -15,6 +15,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from veh_identification.held_arrays import (
+    HeldArrays,
+    flags_1,
+    flat,
+    reals_1,
+    reals_2,
+    reals_3,
+    wholes_1,
+    wholes_2,
+)
 from veh_identification.observation.channels import Channel
 from veh_identification.observation.sensors.kernels import (
     BY_THEMSELVES,
@@ -40,7 +50,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import ROAD, rea
 from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, SHARED, read_rolling
 from veh_identification.types import Array, IntArray
 
-#: What `use_and_correct` did; `step_at_once` may also find that the model cannot make the step.
+#: What `use_and_correct` did; `step_and_use` may also find that the model cannot make the step.
 NOTHING, CORRECTED, TO_JUDGE, FAILED, NOT_MADE = range(5)
 #: Where `advance` takes its driven rows, coordinates, inputs and force errors.
 DRIVE, Q, QD, QDD, INPUTS, FORCE_ERROR = 1, 2, 3, 4, 14, 18
@@ -76,7 +86,7 @@ class SensorTable:
         self.numbers = np.zeros(count, dtype=np.int64)
         self.times = np.zeros(count)
         self.outcome = np.zeros((count, 4))
-        self.given = np.zeros(8)  # inputs of a step, see `step_at_once`
+        self.given = np.zeros(8)  # inputs of a step, see `step_and_use`
 
     def fill(self, channel: Channel) -> None:
         """Take the numbers of a sensor, if it has any."""
@@ -446,7 +456,7 @@ def use_and_correct(
 
 
 @njit(cache=True, nogil=True)
-def step_at_once(
+def step_and_use(
     dt: float,
     given: Array,
     rack: int,
@@ -509,3 +519,136 @@ def step_at_once(
     )
     used[ERRORS][:] = 0.0
     return use_and_correct(count, now, *used)
+
+
+#: Where `step_at_once` finds what `advance` takes, what `use_and_correct` takes, and the rest.
+MOVING, USED, OTHERS = 0, 28, 75
+
+
+def held_step(
+    moving: tuple[Any, ...], used: tuple[Any, ...], others: tuple[Any, ...]
+) -> HeldArrays:
+    """What `step_at_once` takes; `others`: what `step_and_use` takes beside the two, in order."""
+    assert (len(flat(moving)), len(flat(used))) == (USED, OTHERS - USED)
+    return HeldArrays((moving, used, others))
+
+
+@njit(cache=True, nogil=True)
+def _moving(table: IntArray) -> Any:
+    """What `advance` takes."""
+    return (
+        (
+            wholes_1(table, MOVING),
+            reals_1(table, MOVING + 1),
+            wholes_1(table, MOVING + 2),
+            reals_1(table, MOVING + 3),
+            wholes_1(table, MOVING + 4),
+            reals_1(table, MOVING + 5),
+        ),
+        reals_2(table, MOVING + 6),
+        reals_1(table, MOVING + 7),
+        reals_1(table, MOVING + 8),
+        reals_1(table, MOVING + 9),
+        reals_1(table, MOVING + 10),
+        wholes_2(table, MOVING + 11),
+        wholes_1(table, MOVING + 12),
+        wholes_1(table, MOVING + 13),
+        wholes_1(table, MOVING + 14),
+        reals_2(table, MOVING + 15),
+        reals_2(table, MOVING + 16),
+        reals_1(table, MOVING + 17),
+        reals_2(table, MOVING + 18),
+        reals_1(table, MOVING + 19),
+        reals_2(table, MOVING + 20),
+        reals_2(table, MOVING + 21),
+        reals_1(table, MOVING + 22),
+        reals_1(table, MOVING + 23),
+        reals_2(table, MOVING + 24),
+        reals_2(table, MOVING + 25),
+        wholes_1(table, MOVING + 26),
+        reals_2(table, MOVING + 27),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _used(table: IntArray) -> Any:
+    """What `use_and_correct` takes after its first two arguments."""
+    return (
+        wholes_1(table, USED),
+        reals_1(table, USED + 1),
+        wholes_1(table, USED + 2),
+        wholes_2(table, USED + 3),
+        reals_2(table, USED + 4),
+        wholes_2(table, USED + 5),
+        wholes_2(table, USED + 6),
+        flags_1(table, USED + 7),
+        reals_1(table, USED + 8),
+        reals_2(table, USED + 9),
+        reals_3(table, USED + 10),
+        reals_1(table, USED + 11),
+        reals_2(table, USED + 12),
+        reals_2(table, USED + 13),
+        reals_1(table, USED + 14),
+        reals_2(table, USED + 15),
+        reals_1(table, USED + 16),
+        reals_1(table, USED + 17),
+        reals_1(table, USED + 18),
+        flags_1(table, USED + 19),
+        wholes_2(table, USED + 20),
+        reals_1(table, USED + 21),
+        reals_2(table, USED + 22),
+        reals_2(table, USED + 23),
+        reals_1(table, USED + 24),
+        reals_1(table, USED + 25),
+        reals_1(table, USED + 26),
+        flags_1(table, USED + 27),
+        reals_2(table, USED + 28),
+        reals_1(table, USED + 29),
+        (
+            reals_1(table, USED + 30)[0],
+            reals_1(table, USED + 31)[0],
+            reals_1(table, USED + 32)[0],
+        ),
+        reals_2(table, USED + 33),
+        reals_2(table, USED + 34),
+        reals_2(table, USED + 35),
+        flags_1(table, USED + 36)[0],
+        reals_2(table, USED + 37),
+        reals_2(table, USED + 38),
+        wholes_1(table, USED + 39),
+        reals_1(table, USED + 40),
+        wholes_1(table, USED + 41),
+        wholes_1(table, USED + 42),
+        wholes_2(table, USED + 43),
+        reals_1(table, USED + 44),
+        reals_1(table, USED + 45),
+        reals_1(table, USED + 46),
+    )
+
+
+@njit(cache=True, nogil=True)
+def step_at_once(table: IntArray, count: int, now: float) -> int:
+    """`step_and_use` with what `held_step` holds: a call costs little."""
+    k = OTHERS
+    return step_and_use(
+        reals_1(table, k)[0],
+        reals_1(table, k + 1),
+        wholes_1(table, k + 2)[0],
+        _moving(table),
+        (
+            reals_1(table, k + 3)[0],
+            reals_1(table, k + 4)[0],
+            wholes_1(table, k + 5)[0],
+        ),
+        BandedTransition(reals_1(table, k + 6), wholes_1(table, k + 7), reals_2(table, k + 8)),
+        reals_2(table, k + 9),
+        reals_1(table, k + 10),
+        reals_1(table, k + 11),
+        (reals_1(table, k + 12)[0], reals_1(table, k + 13)[0]),
+        (wholes_1(table, k + 14)[0], wholes_1(table, k + 15)[0]),
+        reals_1(table, k + 16),
+        reals_1(table, k + 17),
+        count,
+        now,
+        _used(table),
+    )

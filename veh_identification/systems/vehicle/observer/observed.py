@@ -175,9 +175,9 @@ class ObservedVehicle:
             carry(self.vehicle.ground, self.turned, dt)
         turn_forces(model.force_error, turn)
 
-    def stepped(self) -> None:
-        """A kernel made a step and filled the view."""
-        self.vehicle.model._factor = ''
+    def stepped(self, dt: float) -> None:
+        """A kernel made a step of this length and filled the view."""
+        self.vehicle.stepped(dt)
         self._order = 2
 
     def _step(self, dt: float, inputs: Inputs | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from veh_identification.held_arrays import HeldArrays, reals_1, reals_2, reals_3, wholes_1
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import (
     Item,
@@ -90,10 +91,36 @@ def _keep_errors(
 
 
 @njit(cache=True, nogil=True)
-def _keep_both(k: int, sample: tuple[Any, ...], errors: tuple[Any, ...]) -> None:
-    """`_keep` and `_keep_errors` in one call."""
-    _keep(k, *sample)
-    _keep_errors(k, *errors)
+def _keep_both(k: int, held: IntArray) -> None:
+    """`_keep` and `_keep_errors` in one call, with what `Run.of_session` holds."""
+    _keep(
+        k,
+        reals_1(held, 0),
+        reals_1(held, 1),
+        wholes_1(held, 2),
+        wholes_1(held, 3),
+        wholes_1(held, 4)[0],
+        reals_1(held, 5),
+        reals_2(held, 6),
+        reals_3(held, 7),
+        reals_1(held, 8),
+        reals_1(held, 9),
+        reals_2(held, 10),
+        reals_2(held, 11),
+        reals_2(held, 12),
+        reals_3(held, 13),
+    )
+    _keep_errors(
+        k,
+        reals_2(held, 14),
+        reals_1(held, 15),
+        wholes_1(held, 16),
+        wholes_1(held, 17),
+        wholes_1(held, 18),
+        reals_3(held, 19),
+        reals_2(held, 20),
+        reals_2(held, 21),
+    )
 
 
 @dataclass
@@ -163,9 +190,9 @@ class Run:
             self.tyre,
         )
 
-    def of_session(self, session: VehicleSession) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def of_session(self, session: VehicleSession) -> HeldArrays:
         """What `store_session` takes, to be made once for each session."""
-        return self._sample(session.vehicle), (
+        errors = (
             session.filter.P,
             session.vehicle.model.force_error,
             session.observed.force_columns,
@@ -175,12 +202,11 @@ class Run:
             self.tilting,
             self.force_error,
         )
+        return HeldArrays((*self._sample(session.vehicle), *errors))
 
-    def store_session(
-        self, k: int, vehicle: Vehicle, kept: tuple[tuple[Any, ...], tuple[Any, ...]]
-    ) -> None:
+    def store_session(self, k: int, vehicle: Vehicle, kept: HeldArrays) -> None:
         """Keep the observer's present state as sample k; `kept` of `of_session`."""
-        _keep_both(k, *kept)
+        _keep_both(k, kept.table)
         self._lift(k, vehicle)
 
     def first(self, count: int) -> Run:
@@ -215,7 +241,7 @@ class _Keeper:
         self.run = Run.empty(np.empty(2 * count + 1000))
         self.count, self.steps, self.start_ns = count, 0, start_ns
         self.session: VehicleSession | None = None
-        self._kept: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
+        self._kept = HeldArrays(())
         self.progress = progress
         self._innovations: list[Sequence[Innovation]] = []
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.findings import Finding
+from veh_identification.held_arrays import HeldArrays
 from veh_identification.observation import (
     ErrorEKF,
     ErrorEKFSettings,
@@ -19,7 +20,7 @@ from veh_identification.observation import (
 )
 from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import QUIET, Snapshot
-from veh_identification.observation.protocols import Innovations
+from veh_identification.observation.protocols import Brief, Innovations, briefly
 from veh_identification.observation.sequential import LATER, NEVER, NOW
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.at_once import (
@@ -28,6 +29,7 @@ from veh_identification.systems.vehicle.observer.at_once import (
     NOT_MADE,
     TO_JUDGE,
     SensorTable,
+    held_step,
     predict_errors,
     step_at_once,
     use_and_correct,
@@ -49,7 +51,7 @@ from veh_identification.systems.vehicle.observer.ride import (
 )
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
-from veh_identification.types import Array, BoolArray
+from veh_identification.types import Array, BoolArray, IntArray
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
@@ -124,6 +126,7 @@ class VehicleErrorEKF(ErrorEKF):
         ]
         self._table = SensorTable(self.channels, model.columns)
         self._fixed: tuple[Any, ...] | None = None
+        self._held: tuple[Array, float, HeldArrays] | None = None
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._timekeeper, self._looked = Timekeeper(self, fixes), -math.inf
@@ -270,32 +273,17 @@ class VehicleErrorEKF(ErrorEKF):
         pairs = self._once_each(listed)
         if pairs is None or inputs is None:
             return super().step(dt, inputs, listed)
-        F, W = self.transition(dt)
-        banded, table, now = self._bands(F), self._table, self.time + dt
-        assert banded is not None
+        torques, pressure, *rack = inputs
         # as `Vehicle.apply`: a pressure that is no number brakes nothing
-        table.given[:] = (*inputs.torques, max(0.0, inputs.pressure), *inputs[2:])
-        told = self._fill(pairs)
-        done = step_at_once(
-            dt,
-            table.given,
-            *self.vehicle.at_once(dt),
-            banded,
-            W,
-            self._process.kept(dt),
-            self._process.initial,
-            (self._leak * dt, FAST),
-            (TILTS, 2 * self.model.size),
-            self._arm,
-            self._turns(),
-            len(pairs),
-            now,
-            self._arguments(),
-        )
+        self._table.given[:] = (*torques, max(0.0, pressure), *rack)
+        told, now = self._fill(pairs), self.time + dt
+        if self._swings:
+            self._turns()
+        done = step_at_once(self._held_step(dt), len(pairs), now)
         if done == NOT_MADE:
             return super().step(dt, inputs, listed)
         self.time = now
-        self.observed.stepped()
+        self.observed.stepped(dt)
         results = self._conclude(done, pairs, told)
         self._push()
         self._look_now_and_then()
@@ -308,11 +296,11 @@ class VehicleErrorEKF(ErrorEKF):
         channels, by_itself = self._channels, self._table.by_itself
         pairs, seen = [], set()
         for measurement in measurements:
-            name = measurement.sensor
+            name, _, value, _ = measurement
             channel = channels.get(name)
             if channel is None or name in seen or by_itself[channel.number]:
                 return None
-            if measurement.value.size != channel.size:
+            if value.size != channel.size:
                 return None
             seen.add(name)
             pairs.append((channel, measurement))
@@ -363,8 +351,9 @@ class VehicleErrorEKF(ErrorEKF):
         if self._ride is not None:
             self._look_at_ride(told)
         if self._radii:
-            self._look_at_wheels(results)
-            self._look_at_force(results)
+            found = results.briefly()
+            self._look_at_wheels(found)
+            self._look_at_force(found)
         if done == TO_JUDGE:
             for (channel, message), (_, degrees, _, quiet) in zip(
                 pairs, table.outcome[:count].tolist(), strict=True
@@ -421,6 +410,31 @@ class VehicleErrorEKF(ErrorEKF):
             )
         return self._fixed
 
+    def _held_step(self, dt: float) -> IntArray:
+        """What `step_at_once` takes, made anew where the transition is another one."""
+        held, plant = self._held, self._plant
+        if held is None or plant is None or held[0] is not plant[1] or held[1] != dt:
+            F, W = self.transition(dt)
+            banded = self._bands(F)
+            assert banded is not None
+            rack, moving, solver = self.vehicle.at_once(dt)
+            others = (
+                dt,
+                self._table.given,
+                rack,
+                solver,
+                banded,
+                W,
+                self._process.kept(dt),
+                self._process.initial,
+                (self._leak * dt, FAST),
+                (TILTS, 2 * self.model.size),
+                self._arm,
+                self._turning,
+            )
+            self._held = held = F, dt, held_step(moving, self._arguments(), others)
+        return held[2].table
+
     def _push(self) -> None:
         """Hand the estimated parameters to the model."""
         for corner, index in self._radii:
@@ -458,8 +472,9 @@ class VehicleErrorEKF(ErrorEKF):
         if self._ride is not None:
             self._look_at_ride([(c.sensor.name, m.time, c.rows) for c, m in pairs])
         if self._radii:  # not for counted angles: what a slip adds to them stays
-            self._look_at_wheels(results)
-            self._look_at_force(results)
+            found = briefly(results)
+            self._look_at_wheels(found)
+            self._look_at_force(found)
         return results
 
     def _look_at_ride(self, told: list[tuple[str, float, slice]]) -> None:
@@ -578,7 +593,7 @@ class VehicleErrorEKF(ErrorEKF):
             self._twisted = True
             self.put(errors)
 
-    def _look_at_force(self, results: Sequence[Innovation]) -> None:
+    def _look_at_force(self, results: Sequence[Brief]) -> None:
         """Tyres that grip again let the force on the car jump, faster than any driver does.
 
         While both wheels of an axle are set aside, an accelerometer that is not believed makes the
@@ -599,7 +614,7 @@ class VehicleErrorEKF(ErrorEKF):
                 for axis in (0, 1):
                     self.forget(2 * self.model.size + axis, JUMP**2)
 
-    def _look_at_wheels(self, results: Sequence[Innovation]) -> None:
+    def _look_at_wheels(self, results: Sequence[Brief]) -> None:
         """Wheels of an axle that slip together are set aside at once."""
         wheels = {one.sensor: one for one in results if one.sensor[:6] == 'wheel_'}
         if len(wheels) > 1:
@@ -612,14 +627,14 @@ class VehicleErrorEKF(ErrorEKF):
                 self._rear_slip.sliding = sliding
                 self._table.fill(self._channels['rear_slip'])
 
-    def _look_at_axle(self, axle: tuple[str, str], left: Innovation, right: Innovation) -> None:
+    def _look_at_axle(self, axle: tuple[str, str], left: Brief, right: Brief) -> None:
         """Wheel against IMU: two wheels that leave the motion of the car the same way slip.
 
         One after the other they would be doubted for some tenths of a second, in which they pull
         the estimate, their radii and their slips along.
         """
-        first = float(left.value[0]) / math.sqrt(float(left.variance[0]))
-        second = float(right.value[0]) / math.sqrt(float(right.variance[0]))
+        first = left.value / math.sqrt(left.variance)
+        second = right.value / math.sqrt(right.variance)
         if not (min(abs(first), abs(second)) > SLIPPING and first * second > 0.0):
             self._slipping.pop(axle, None)
             return
