@@ -214,6 +214,23 @@ def unturned(run: CarRecording, car: CarDescription) -> Pair:
     return replace(run, wrenches=moved), car
 
 
+def wheels_turned(axis: str, degrees: float) -> Change:
+    """Wheel force sensors that are all mounted turned alike."""
+    matrix = Rotation.from_euler(axis, degrees, degrees=True).as_matrix()
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        changed = {
+            corner: replace(
+                one,
+                values=np.hstack([one.values[:, :3] @ matrix.T, one.values[:, 3:] @ matrix.T]),
+            )
+            for corner, one in run.wrenches.items()
+        }
+        return replace(run, wrenches=changed), car
+
+    return make
+
+
 def at_contact(run: CarRecording, car: CarDescription) -> Pair:
     """Wheel forces about the points of contact, as tyre people have them."""
     radius = car.geometry.wheel_radius
@@ -465,6 +482,9 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ('wrench_axes', 'wrench_turned'),
     ),
     'wheel forces in the axes of the car': (unturned, ('wrench_frame',)),
+    'wheel forces turned by 5 degrees about x': (wheels_turned('x', 5.0), ('wrench_turned',)),
+    'wheel forces turned by 5 degrees about y': (wheels_turned('y', 5.0), ('wrench_turned',)),
+    'wheel forces turned by 5 degrees about z': (wheels_turned('z', 5.0), ('wrench_turned',)),
     'moments about the points of contact': (at_contact, ('wrench_point',)),
     'moments of the wheels in N mm': (
         wrenches('fl fr rl rr', [3, 4, 5], 1000.0),

@@ -19,8 +19,19 @@ from veh_identification.simulation.road_car.handling import handling_drive
 from veh_identification.simulation.road_car.run import Task as Driven
 from veh_identification.simulation.road_car.run import simulate
 from veh_identification.systems.base import Task
-from veh_identification.systems.car.bicycle import model, signals
-from veh_identification.systems.car.bicycle.fit import Innovations, Prior, maximise, one_more
+from veh_identification.systems.car.bicycle import errors, model, signals
+from veh_identification.systems.car.bicycle.errors import (
+    Doubt,
+    _steering_earlier,
+    sensor_errors,
+)
+from veh_identification.systems.car.bicycle.fit import (
+    Further,
+    Innovations,
+    Prior,
+    maximise,
+    one_more,
+)
 from veh_identification.systems.car.bicycle.identify import (
     SHOWN,
     HandlingMethod,
@@ -33,7 +44,12 @@ from veh_identification.systems.car.bicycle.identify import (
     told_steering,
 )
 from veh_identification.systems.car.bicycle.longitudinal import known_forces, rough_mass
-from veh_identification.systems.car.bicycle.signals import RATE, Steering, handling_samples
+from veh_identification.systems.car.bicycle.signals import (
+    RATE,
+    HandlingSamples,
+    Steering,
+    handling_samples,
+)
 from veh_identification.systems.car.bicycle.telling import told_constants, told_pitch
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
@@ -549,3 +565,64 @@ def test_constant_errors_beyond_usual_ones_are_told() -> None:
         'imu linear_acceleration.y',
         'joint_states position',
     ]
+
+
+def _rows(time: np.ndarray, steer: np.ndarray, begins: list[int]) -> HandlingSamples:
+    inputs = np.zeros((len(time), model.INPUTS))
+    inputs[:, model.I_STEER] = steer
+    inputs[:, model.I_RATE] = np.gradient(steer, time)
+    inputs[begins, model.I_BEGIN] = 1.0
+    nothing = np.full(len(time), np.nan)
+    measured = np.zeros((len(time), 9))
+    none = np.zeros(len(time), dtype=bool)
+    rest = (nothing, nothing, nothing, nothing, none, np.zeros(model.KNOWN))
+    return HandlingSamples(
+        '', 0, time, inputs, measured, *rest, Steering('', 0.0), '', '', np.nan, 0.0
+    )
+
+
+def test_a_late_steering_is_what_was_told_later() -> None:
+    """Along its rate a fast one would be a quarter off; stretches do not reach into each other."""
+    time = np.concatenate([np.arange(200), 500 + np.arange(200)]) / RATE
+    samples = _rows(time, np.sin(9.0 * time), [0, 200])
+    made = _steering_earlier(samples, 0.08).inputs
+    inside = np.r_[0:194, 200:394]
+    assert np.allclose(made[inside, model.I_STEER], np.sin(9.0 * (time[inside] + 0.08)), atol=2e-3)
+    assert np.allclose(
+        made[inside, model.I_RATE], 9.0 * np.cos(9.0 * (time[inside] + 0.08)), atol=0.2
+    )
+    linear = samples.inputs[199, model.I_STEER] + 0.08 * samples.inputs[199, model.I_RATE]
+    assert made[199, model.I_STEER] == pytest.approx(linear)
+
+
+def test_an_error_is_followed_where_no_single_step_gains(monkeypatch) -> None:
+    """At the brink of what the model can follow every step loses; the surest errors are fitted."""
+    doubted = [
+        Doubt(name, 'stamp', 'topic', lambda parts, size, n=name: (n, size), 'delay')
+        for name in ('unit', 'steering', 'other')
+    ]
+    sizes = {'unit': 0.057, 'steering': 0.079, 'other': 0.03}
+
+    def one_more_(predict, fitted, prior, others, step):
+        done = len(others) == 1
+        return [
+            Further(0.0 if done else sizes[d.name], 0.006, 0.0 if done else -1e4)
+            for d in (doubted if not done else doubted[:1])
+        ]
+
+    monkeypatch.setattr(errors, 'one_more', one_more_)
+    gains = {'unit': 360.0, 'steering': 880.0}
+    monkeypatch.setattr(errors, 'gained', lambda before, after, prior: gains[after])
+
+    def found(by):
+        monkeypatch.setitem(gains, 'steering', by)
+        return sensor_errors(
+            ['drive'], lambda parts: lambda x: None, None, None, doubted, lambda parts: parts[0][0]
+        )
+
+    (finding,) = found(880.0)
+    assert finding.code == 'delay' and 'steering' in finding.text and '79 +-' in finding.text
+    (finding,) = found(10.0)
+    assert 'unit' in finding.text
+    monkeypatch.setitem(gains, 'unit', 0.0)
+    assert found(10.0) == []

@@ -39,6 +39,8 @@ SERIOUS = 2.5
 #: Deviations from which an error is followed by further fits, how many of them, and what they must
 #: gain of the likelihood (its logarithm): what an error of so many deviations does.
 SUSPECTED, FOLLOWED, LEAST_GAIN = 4.0, 6, 0.5 * CERTAIN**2
+#: How many errors are followed where none gains by a single step.
+ASKED = 2
 
 Change = Callable[[HandlingSamples, float], HandlingSamples]
 
@@ -133,8 +135,21 @@ def _slope(one: HandlingSamples, values: Array) -> Array:
 
 
 def _steering_earlier(one: HandlingSamples, size: float) -> HandlingSamples:
-    inputs = one.inputs.copy()
-    inputs[:, model.I_STEER] += size * inputs[:, model.I_RATE]
+    """As it was told so much later; at the ends of stretches along its rate.
+
+    Along its rate alone a steering of 1.4 Hz that is 80 ms late would be a quarter off.
+    """
+    inputs, then = one.inputs.copy(), one.time + size
+    stretch = np.cumsum(inputs[:, model.I_BEGIN] > 0.0)
+    last = len(one.time) - 1
+    after = np.clip(np.searchsorted(one.time, then), 0, last)
+    before = np.clip(after - 1, 0, last)
+    inside = (stretch[before] == stretch) & (stretch[after] == stretch)
+    inside &= (then >= one.time[0]) & (then <= one.time[-1])
+    for column in (model.I_STEER, model.I_RATE):
+        told = one.inputs[:, column]
+        inputs[:, column] = np.where(inside, np.interp(then, one.time, told), told)
+    inputs[~inside, model.I_STEER] += size * inputs[~inside, model.I_RATE]
     return replace(one, inputs=inputs)
 
 
@@ -182,19 +197,30 @@ def sensor_errors(
     `fit` makes everything anew with changed samples.
     """
     further = [*zip(doubted, _doubted(parts, predictor, fitted, prior, doubted), strict=True)]
-    large = [
+    suspected = [
         (one.gain, doubt, one)
         for doubt, one in further
-        if abs(one.size) > max(doubt.least, SUSPECTED * one.deviation) and one.gain > 0.0
+        if abs(one.size) > max(doubt.least, SUSPECTED * one.deviation)
     ]
+    large = [one for one in suspected if one[0] > 0.0]
     certain = [one for one in large if abs(one[2].size) > CERTAIN * one[2].deviation]
     if certain:
         _, doubt, one = max(certain, key=lambda one: one[0])
         return [doubt.finding(one.size, one.deviation)]
-    if not large:
-        return []
-    _, doubt, one = max(large, key=lambda one: one[0])
-    return _followed(parts, predictor, fitted, prior, doubt, one, fit)
+    # Where the fit is at the brink of what the model can follow, no step gains anything.
+    asked = [max(large, key=lambda one: one[0])] if large else _surest(suspected)
+    found = [
+        _followed(parts, predictor, fitted, prior, doubt, one, fit) for _, doubt, one in asked
+    ]
+    return max(found, key=lambda one: one[0])[1] if found else []
+
+
+def _surest(
+    suspected: Sequence[tuple[float, Doubt, Further]],
+) -> list[tuple[float, Doubt, Further]]:
+    """The errors that are most certain by their deviations."""
+    certain = [one for one in suspected if abs(one[2].size) > CERTAIN * one[2].deviation]
+    return sorted(certain, key=lambda one: -abs(one[2].size) / one[2].deviation)[:ASKED]
 
 
 def _doubted(
@@ -220,11 +246,12 @@ def _followed(
     doubt: Doubt,
     one: Further,
     fit: Callable[[Sequence[HandlingSamples]], Fitted],
-) -> list[Finding]:
+) -> tuple[float, list[Finding]]:
     """An error that the fit has made its own: where the rest of it goes, fit after fit.
 
     A late steering looks like tyres that answer at once and a car without inertia. From there a
-    single step sees little of it; what all steps together gain of the likelihood decides.
+    single step sees little of it; what all steps together gain of the likelihood decides, which
+    comes back with the finding.
     """
     size, gain = 0.0, 0.0
     for _ in range(FOLLOWED):
@@ -239,5 +266,5 @@ def _followed(
         if abs(one.size) < max(0.1 * doubt.least, one.deviation):
             break
     if gain < LEAST_GAIN or abs(size) < doubt.least:
-        return []
-    return [doubt.finding(size, one.deviation)]
+        return gain, []
+    return gain, [doubt.finding(size, one.deviation)]

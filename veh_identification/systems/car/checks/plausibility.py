@@ -28,6 +28,7 @@ from veh_identification.systems.car.checks.specific_force import (
 from veh_identification.systems.car.checks.tared import check_tared
 from veh_identification.systems.car.checks.travel_zeros import check_travel_zeros
 from veh_identification.systems.car.checks.weighed import check_weighed
+from veh_identification.systems.car.checks.wheel_axes import check_wheel_axes
 from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.recording.reader import CarRecording
 
@@ -65,6 +66,7 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
         found += judged.findings
         found += [] if found else check_axes(judged.told, shown, configuration)
         found += [] if found else check_wrench_point(shown, configuration)
+        found += [] if found else check_wheel_axes(shown, configuration)
         found += [] if found else check_one_g(shown, configuration)
         found += [] if found else check_travel_zeros(shown, configuration)
         found += [] if found else check_weighed(shown, configuration)
