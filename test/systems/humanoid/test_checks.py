@@ -12,6 +12,7 @@ from veh_identification.runtime.cdr.fields import FieldCallback
 from veh_identification.runtime.messages import new
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
+from veh_identification.systems.humanoid.checks.limits import limit_findings
 from veh_identification.systems.humanoid.checks.sensors import against_scale
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
@@ -194,6 +195,34 @@ def test_a_joint_that_jumps_is_told(bending) -> None:
 
     found = [one for one in system.checks(joints(late)(recording), config) if one.level == 'warn']
     assert [one.code for one in found] == ['changes'] and 'l_knee_joint' in found[0].where
+
+
+@pytest.fixture(scope='module')
+def swinging(tmp_path_factory):
+    system, config = configured('humanoid', None, {'urdf': CAD, 'estimate_delays': False})
+    bag = record(tmp_path_factory.mktemp('limits') / 'bag', kind='arms', duration=3.0)
+    return system, config, system.read(bag, config)
+
+
+def test_joints_beyond_their_limits_are_told(swinging) -> None:
+    """No wrench tells joints of an arm apart; an elbow does not bend as a shoulder swings."""
+    recording, robot = swinging[2], load_robot(CAD)
+    assert limit_findings(recording, robot) == []
+    series = recording.joints[0]
+    a, b = (series.names.index(f'r_{one}_joint') for one in ('elbow', 'shoulder_pitch'))
+
+    def told(values):
+        changed = replace(series, values=values)
+        return limit_findings(replace(recording, joints=(changed,)), robot)
+
+    values = series.values.copy()
+    values[:, [a, b]] = values[:, [b, a]]
+    (found,) = told(values)
+    assert found.code == 'joints_swapped' and 'r_shoulder_pitch_joint' in found.text
+    values = series.values.copy()
+    values[:, a] += 3.5
+    (found,) = told(values)
+    assert found.code == 'beyond_limits' and found.where.endswith('r_elbow_joint')
 
 
 def states_of(recording, robot):

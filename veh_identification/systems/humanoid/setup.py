@@ -14,6 +14,7 @@ from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import corrected
 from veh_identification.systems.humanoid.checks.explanations import FITS, Search
 from veh_identification.systems.humanoid.checks.held_joints import held_findings
+from veh_identification.systems.humanoid.checks.limits import limit_findings
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.standing import leg_errors, with_leg_errors
 from veh_identification.systems.humanoid.checks.tare import tared
@@ -132,6 +133,9 @@ def before_search(
     found = channel_findings(recording, doubtful, comparison.weight, filtered=filtered)
     if any(one.level == 'bad' for one in found):
         return found
+    told = {one.where for one in found}  # of a joint that jumps, its limits say no more
+    beyond = limit_findings(recording, comparison.problem.robot)
+    found += [one for one in beyond if one.where not in told]
     return [*found, *held_findings(comparison, locked, search.label)]
 
 

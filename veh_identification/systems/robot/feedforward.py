@@ -19,8 +19,8 @@ import numpy as np
 from veh_identification.checks.wanted import Range, check_limits
 from veh_identification.errors import InputError, UsageError
 from veh_identification.results.identified import read_identified
+from veh_identification.systems.humanoid.joint_range import motion_range
 from veh_identification.systems.humanoid.robot import load_robot
-from veh_identification.systems.robot.checks.channels import motion_range
 from veh_identification.systems.robot.configuration import Configuration, Coupling, Friction
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
 from veh_identification.types import Array

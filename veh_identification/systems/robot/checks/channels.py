@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +14,9 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
-from veh_identification.checks.wanted import Range
 from veh_identification.findings import Finding
-from veh_identification.systems.humanoid.robot import Robot, parse_xml
+from veh_identification.systems.humanoid.joint_range import joint_limits
+from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.types import Array
 
@@ -51,40 +50,6 @@ def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') ->
         repeated += check_repeated(time, position, where)
     findings += told_once(repeated)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
-
-
-def joint_limits(robot: Robot) -> dict[str, tuple[float, float]]:
-    """Lower and upper limit of the joints that have them."""
-    limits = motion_range(robot, [joint.name for joint in robot.joints])
-    return {
-        name: (float(low), float(high))
-        for name, low, high in zip(limits.names, limits.lower, limits.upper, strict=True)
-        if np.isfinite(low)
-    }
-
-
-def motion_range(robot: Robot, joints: Sequence[str]) -> Range:
-    """What the limits of the URDF allow; infinite where it gives none."""
-    found, kinds = {}, {joint.name: joint.type for joint in robot.joints}
-    for joint in parse_xml(robot.text, robot.path).findall('joint'):
-        limit = joint.find('limit')
-        if limit is None:
-            continue
-        low, high, speed = (_number(limit.get(key)) for key in ('lower', 'upper', 'velocity'))
-        if joint.get('type') == 'continuous' or not high > low:
-            low, high = -np.inf, np.inf
-        found[joint.get('name', '')] = (low, high, speed if speed > 0.0 else np.inf)
-    free = (-np.inf, np.inf, np.inf)
-    rows = np.array([found.get(name, free) for name in joints], float).reshape(-1, 3)
-    angle = np.array([kinds.get(name) != 'prismatic' for name in joints])
-    return Range(tuple(joints), rows[:, 0], rows[:, 1], rows[:, 2], angle)
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or 'nan')
-    except ValueError:
-        return float('nan')
 
 
 def _turns(position: Array) -> int:
