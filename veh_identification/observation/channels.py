@@ -77,14 +77,19 @@ def tell_counts(stack: Stack, channels: Iterable[Channel]) -> None:
     """Hand what compiled updates have counted to the counters of the sensors."""
     if not stack.tally.any():
         return
+    tally = stack.tally.tolist()
     for channel in channels:
-        *counted, last = stack.tally[channel.number].tolist()
+        used, rejected, weighted, unavailable, invalid, last = tally[channel.number]
         counts = channel.counts
-        for name, more in zip(TALLY, counted, strict=True):
-            if more:
-                setattr(counts, name, getattr(counts, name) + int(more))
-        if counted[0] and last > counts.last_used:
-            counts.last_used = last
+        if used:
+            counts.used += int(used)
+            counts.weighted += int(weighted)
+            if last > counts.last_used:
+                counts.last_used = last
+        if rejected or unavailable or invalid:
+            counts.rejected += int(rejected)
+            counts.unavailable += int(unavailable)
+            counts.invalid += int(invalid)
     stack.tally[:] = 0.0
 
 

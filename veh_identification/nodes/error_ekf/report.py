@@ -32,6 +32,7 @@ from veh_identification.types import Array
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
 MOST_TOLD = 100  # events that are kept to be told
+MOST_STEPS = 1000  # whose innovations wait to be looked at
 PERIOD = 1.0  # of the reports [s]
 CHECK_EVERY = 5  # reports between comparisons of the sensors
 STANDS = 60  # reports
@@ -69,6 +70,7 @@ class Totals:
     closed: dict[str, Counts] = field(default_factory=dict)
     session: Any = None
     innovations: dict[str, _Last] = field(default_factory=dict)
+    _steps: list[Iterable[Innovation]] = field(default_factory=list)  # not looked at yet
 
     def watch(self, session: Any) -> None:
         """Keep the counters of a session that is over."""
@@ -83,15 +85,30 @@ class Totals:
         self.session = session
 
     def add(self, innovations: Iterable[Innovation]) -> None:
-        """Take the innovations of a step."""
-        for sensor, value, variance, rows in accepted(innovations):
-            own, kept = value[rows], self.innovations.get(sensor)
-            if kept is None or len(own) != kept.size:
-                kept = self.innovations[sensor] = _Last(len(own))
-            kept.add(own, variance[rows])
+        """Take the innovations of a step; they are looked at when they are asked for."""
+        self._steps.append(innovations)
+        if len(self._steps) >= MOST_STEPS:
+            self._look()
+
+    def _look(self) -> None:
+        """Take in what has come, of each sensor no more than it keeps."""
+        steps, self._steps = self._steps, []
+        newest: dict[str, list[tuple[Array, Array]]] = {}
+        for innovations in reversed(steps):
+            for sensor, value, variance, rows in accepted(innovations):
+                found = newest.setdefault(sensor, [])
+                if len(found) < WINDOW:
+                    found.append((value[rows], variance[rows]))
+        for sensor, found in newest.items():
+            for value, variance in reversed(found):
+                kept = self.innovations.get(sensor)
+                if kept is None or len(value) != kept.size:
+                    kept = self.innovations[sensor] = _Last(len(value))
+                kept.add(value, variance)
 
     def statistics(self, name: str) -> InnovationStatistics:
         """Of the last innovations of a sensor, each in units of its deviation."""
+        self._look()
         found, kept = InnovationStatistics(), self.innovations.get(name)
         if kept is not None:
             whitened = kept.whitened()

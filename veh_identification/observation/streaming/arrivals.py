@@ -93,19 +93,19 @@ class Arrivals:
 
     def push(self, key: str, time_ns: int, payload: tuple[float, ...]) -> None:
         """Take one sample."""
-        stream = stream_of(key)
-        record = self.record(stream)
+        stream, merge = stream_of(key), self.merge
+        record = self.records.get(stream) or self.record(stream)
         record.received += 1
         if record.newest_ns is None or time_ns > record.newest_ns:
             record.newest_ns = time_ns
-        watermark, newest = self.merge.watermark, self.merge.newest
+        watermark, newest = merge.watermark, merge.newest
         if (
             watermark is None
             or newest is None
             or time_ns > watermark
             or (newest - time_ns > self.window_ns)
         ):
-            self.merge.push(key, time_ns, payload)
+            merge.push(key, time_ns, payload)
         elif self._seen(key, time_ns):
             record.duplicate += 1
         else:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 #: The smallest step that is looked for, and for so long stamps must have kept to it [ns].
 SMALLEST = 200_000_000
+#: Samples that are no further apart always follow each other [ns].
+NEAR = SMALLEST // 2
 #: So many samples in a row at least.
 FEWEST = 5
 #: No sensor is slower than this [ns].
@@ -56,7 +58,7 @@ class _Track:
 
     def goes_on(self, time_ns: int, usual: float) -> bool:
         """Whether a sample follows the last one as samples of this period do."""
-        longest = 0.5 * SMALLEST + 3.0 * usual if usual < math.inf else UNUSUAL
+        longest = NEAR + 3.0 * usual if usual < math.inf else UNUSUAL
         return 0 <= time_ns - self.last <= longest
 
     def take(self, time_ns: int, behind: int) -> None:
@@ -91,8 +93,11 @@ class ClockSteps:
         if track is None:
             self._tracks[stream] = _Track(time_ns, time_ns, self._behind(time_ns))
             return None
-        usual = track.period
         other = self._others.get(stream)
+        if other is None and 0 <= time_ns - track.last <= NEAR:
+            track.take(time_ns, self._behind(time_ns))
+            return None
+        usual = track.period
         if track.goes_on(time_ns, usual):
             if other is not None:
                 track.leave_out(other)
@@ -114,7 +119,9 @@ class ClockSteps:
 
     def _behind(self, time_ns: int) -> int:
         """How far behind the newest sample this one is, which may be the newest itself."""
-        self._newest = max(self._newest, time_ns)
+        if time_ns >= self._newest:
+            self._newest = time_ns
+            return 0
         return self._newest - time_ns
 
 

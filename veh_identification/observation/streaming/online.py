@@ -149,10 +149,11 @@ class OnlineObserver:
     @property
     def is_due(self) -> bool:
         """Whether `poll` would make a step or has to look at something out of order."""
-        watermark = self.arrivals.watermark_ns
-        if watermark is None or self.arrivals.has_news:
-            return watermark is not None
-        return self.stepper is None or watermark >= self.stepper.due_ns
+        arrivals, stepper = self.arrivals, self.stepper
+        watermark = arrivals.merge.watermark
+        if watermark is None:
+            return False
+        return stepper is None or watermark >= stepper.due_ns or arrivals.has_news
 
     def poll(self) -> None:
         """Use everything that is due."""

@@ -60,10 +60,11 @@ class LastMinute:
             self._journal.reset()
             self._stamps.clear()
             self._origin_ns = self._newest_ns = time_ns
-        self._newest_ns = max(time_ns, self._newest_ns)
-        self._keys[key.partition(':')[0]].add(key)
+        if time_ns > self._newest_ns:
+            self._newest_ns = time_ns
         stamps = self._stamps.get(key)
         if stamps is None:
+            self._keys[key.partition(':')[0]].add(key)
             stamps = self._stamps[key] = deque(maxlen=NEWEST)
         stamps.append(time_ns)
         self._journal.note(key, (time_ns - self._origin_ns) * 1e-9, values)

@@ -10,6 +10,7 @@ from numba import njit
 
 from veh_identification.errors import EstimationError
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.ground import lift
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 from veh_identification.types import Array, Vector
 
@@ -131,13 +132,36 @@ def write_odometry(frame: Array, P: Array, row: Array) -> bool:  # pragma: no co
     return math.isfinite(row[:TWIST_COVARIANCE].sum())
 
 
+@njit(cache=True)
+def _write_known(
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    above: float,
+    carried: bool,
+    ground: Array,
+    P: Array,
+    row: Array,
+) -> bool:
+    """`write_odometry` for the frame of `Vehicle.world_frame`."""
+    frame = np.empty((3, 12))
+    for i in range(12):
+        frame[0, i], frame[1, i], frame[2, i] = q[i], qd[i], qdd[i]
+    frame[0, 2] += above
+    if carried:
+        lift(frame, ground)
+    return write_odometry(frame, P, row)
+
+
 def known_row(observed: ObservedVehicle, P: Array, swing: float = 0.0) -> Array:
     """Pose and twist of the observed car (ROW,); P and `swing` are the filter's.
 
     EstimationError where they are no numbers any more.
     """
-    row = np.empty(ROW)
-    if not write_odometry(observed.vehicle.world_frame(), P, row):
+    row, vehicle = np.empty(ROW), observed.vehicle
+    q, qd, qdd = vehicle.model.q, vehicle.model.qd, vehicle.model.qdd
+    above, carried = vehicle.elevation, observed.carried
+    if not _write_known(q, qd, qdd, above, carried, vehicle.ground, P, row):
         raise EstimationError('the observed state is no number any more')
     if swing:
         row[POSE_COVARIANCE] += swing
