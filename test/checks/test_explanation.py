@@ -8,6 +8,7 @@ from veh_identification.checks.explanation import (
     Family,
     Hypothesis,
     best_explanation,
+    best_of,
     explanation_findings,
     partly,
     sized,
@@ -47,6 +48,23 @@ def test_what_cannot_be_judged_explains_nothing():
 def test_known_misfit_is_not_computed_again():
     found = best_explanation(DATA, [flip(1)], rms, as_it_is=5.0)
     assert found.factor == pytest.approx(50.0)
+
+
+def test_another_cause_that_explains_no_less_is_told_beside_the_simpler_one() -> None:
+    """Of a robot that hardly moves plates exchanged and axes exchanged put right the same."""
+
+    def cause(code: str) -> Hypothesis:
+        return Hypothesis(code, f'{code} wrong', lambda data: data)
+
+    judged = [(cause('sign'), 0.054), (cause('axes'), 0.052), (cause('axes'), 0.053)]
+    judged += [(cause('unit'), 0.055), (cause('clock'), np.inf)]
+    found = best_of(judged, 0.9)
+    assert found.best is not None and found.best.code == 'sign'
+    assert found.rivals == ('axes wrong',)
+    (one,) = explanation_findings(found, label='bag', better='it fits', misfit_text='', good=1.0)
+    assert one.code == 'sign' and 'as well explained if axes wrong' in one.text
+    clear = best_of([*judged, (cause('place'), 0.01)], 0.9)
+    assert clear.best is not None and clear.best.code == 'place' and not clear.rivals
 
 
 def told(misfit: float, as_it_is: float, good: float = 1.0) -> list[tuple[str, str]]:

@@ -26,6 +26,8 @@ OVERWHELMING = 4.0
 MAYBE = 1.3
 #: Hypotheses come the simplest first: a later one must leave clearly less.
 CLEARLY_LESS = 0.9
+#: Other causes that leave as little as the one that is named, which are told beside it.
+MOST_RIVALS = 2
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Explanation(Generic[D]):
     misfit: float  # with the best one put right
     as_it_is: float
     tried: tuple[str, ...]  # codes, each once
+    rivals: tuple[str, ...] = ()  # texts of other causes that explain as much, the best first
 
     @property
     def factor(self) -> float:
@@ -137,12 +140,28 @@ def best_of(found: Judged[D], as_it_is: float) -> Explanation[D]:
     """The hypothesis that leaves least, the simplest first."""
     best: Hypothesis[D] | None = None
     least = float('inf')
-    tried: dict[str, None] = {}
-    for one, left in found:
-        tried[one.code] = None
+    judged_ones = list(found)
+    for one, left in judged_ones:
         if left < (least if best is None else CLEARLY_LESS * least):
             best, least = one, left
-    return Explanation(best, least, as_it_is, tuple(tried))
+    tried = dict.fromkeys(one.code for one, _ in judged_ones)
+    return Explanation(best, least, as_it_is, tuple(tried), _rivals(judged_ones, best, least))
+
+
+def _rivals(
+    found: list[tuple[Hypothesis[D], float]], best: Hypothesis[D] | None, least: float
+) -> tuple[str, ...]:
+    """Causes of other kinds that leave no more than the one that is named, one of each kind.
+
+    Of a robot that hardly moves several things put right the same numbers.
+    """
+    if best is None or not math.isfinite(least):
+        return ()
+    alike: dict[str, str] = {}
+    for one, left in sorted(found, key=lambda pair: pair[1]):
+        if left <= least and one.code != best.code:
+            alike.setdefault(one.code, one.text)
+    return tuple(alike.values())[:MOST_RIVALS]
 
 
 def explanation_findings(
@@ -164,6 +183,8 @@ def explanation_findings(
         times = f'{found.factor:.3g} times better'
         gain = times if found.factor < math.inf else 'and not without it'
         text = f'{label}: {found.best.text}; with that {better} {gain}'
+        if found.rivals:
+            text += f' (as well explained if {"; or ".join(found.rivals)})'
         where = f'{label}, {found.best.where}' if found.best.where else label
         return [Finding('bad', found.best.code, text + hint, where, found.factor)]
     findings = []
