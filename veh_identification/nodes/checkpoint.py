@@ -179,7 +179,8 @@ class Checkpoint:
         """A sample with this stamp comes; call before it is used."""
         if self._pending is not None:
             self._go_on(stamp_ns)
-        self._stamp_ns = max(stamp_ns, self._stamp_ns)
+        if stamp_ns > self._stamp_ns:
+            self._stamp_ns = stamp_ns
 
     def _go_on(self, stamp_ns: int) -> None:
         stored, self._pending = self._pending, None

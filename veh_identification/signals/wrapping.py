@@ -59,12 +59,16 @@ class Continuous:
     def _one(self, k: int, angle: float) -> float:
         if not math.isfinite(angle):
             return angle
-        if not math.isfinite(self._last[k]):
-            self._last[k] = self._low[k] = self._high[k] = angle
-            return angle
-        self._low[k], self._high[k] = min(self._low[k], angle), max(self._high[k], angle)
-        step = angle - self._last[k]
+        last = self._last[k]
         self._last[k] = angle
+        if not math.isfinite(last):
+            self._low[k] = self._high[k] = angle
+            return angle
+        if angle < self._low[k]:
+            self._low[k] = angle
+        elif angle > self._high[k]:
+            self._high[k] = angle
+        step = angle - last
         if abs(step) > math.pi and self._high[k] - self._low[k] <= TURN + ROUNDING:
             before, shorter = self._step[k], step - math.copysign(TURN, step)
             if abs(shorter - before) < abs(step - before):
@@ -78,7 +82,7 @@ class Continuous:
             self._added[k] -= leapt
             self.leaps[k] -= 1
             step -= leapt
-        elif step * before < 0.0 and abs(step) > max(LEAP, TIMES * abs(before)):
+        elif step * before < 0.0 and abs(step) > LEAP and abs(step) > TIMES * abs(before):
             self._leapt[k] = before - step
             self._added[k] += before - step
             self.leaps[k] += 1

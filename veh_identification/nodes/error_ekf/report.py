@@ -11,7 +11,7 @@ the description of the car (unit, sign, axis, place, delay).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +32,6 @@ from veh_identification.types import Array
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
 MOST_TOLD = 100  # events that are kept to be told
-MOST_STEPS = 1000  # whose innovations wait to be looked at
 PERIOD = 1.0  # of the reports [s]
 CHECK_EVERY = 5  # reports between comparisons of the sensors
 STANDS = 60  # reports
@@ -45,22 +44,20 @@ class _Before:
     bad: int = 0
 
 
-class _Last:
-    """The last innovations of a sensor and their variances."""
+#: Values and variances of all rows of a filter, and which of them a sensor has.
+_Seen = tuple[Array, Array, slice]
 
-    def __init__(self, size: int) -> None:
-        self.size, self._count = size, 0
-        self._values, self._variances = np.empty((2, WINDOW, size))
 
-    def add(self, value: Array, variance: Array) -> None:
-        k = self._count % WINDOW
-        self._values[k], self._variances[k] = value, variance
-        self._count += 1
+def _whitened(last: Sequence[_Seen]) -> Array:
+    """Innovations of a sensor one after the other, in units of their deviations.
 
-    def whitened(self) -> Array:
-        """One after the other, in units of their deviations."""
-        places = np.arange(max(0, self._count - WINDOW), self._count) % WINDOW
-        return np.asarray(self._values[places] / np.sqrt(self._variances[places])).ravel()
+    Those before it had another number of components are left out.
+    """
+    values = [value[rows] for value, _, rows in last]
+    size = values[-1].size
+    first = max((k + 1 for k, one in enumerate(values) if one.size != size), default=0)
+    variances = [variance[rows] for _, variance, rows in last[first:]]
+    return np.asarray(np.array(values[first:]) / np.sqrt(np.array(variances))).ravel()
 
 
 @dataclass
@@ -69,8 +66,7 @@ class Totals:
 
     closed: dict[str, Counts] = field(default_factory=dict)
     session: Any = None
-    innovations: dict[str, _Last] = field(default_factory=dict)
-    _steps: list[Iterable[Innovation]] = field(default_factory=list)  # not looked at yet
+    innovations: dict[str, deque[_Seen]] = field(default_factory=dict)  # the last of a sensor
 
     def watch(self, session: Any) -> None:
         """Keep the counters of a session that is over."""
@@ -85,33 +81,19 @@ class Totals:
         self.session = session
 
     def add(self, innovations: Iterable[Innovation]) -> None:
-        """Take the innovations of a step; they are looked at when they are asked for."""
-        self._steps.append(innovations)
-        if len(self._steps) >= MOST_STEPS:
-            self._look()
-
-    def _look(self) -> None:
-        """Take in what has come, of each sensor no more than it keeps."""
-        steps, self._steps = self._steps, []
-        newest: dict[str, list[tuple[Array, Array]]] = {}
-        for innovations in reversed(steps):
-            for sensor, value, variance, rows in accepted(innovations):
-                found = newest.setdefault(sensor, [])
-                if len(found) < WINDOW:
-                    found.append((value[rows], variance[rows]))
-        for sensor, found in newest.items():
-            for value, variance in reversed(found):
-                kept = self.innovations.get(sensor)
-                if kept is None or len(value) != kept.size:
-                    kept = self.innovations[sensor] = _Last(len(value))
-                kept.add(value, variance)
+        """Take the innovations of a step; they are looked at when somebody asks for them."""
+        last = self.innovations
+        for sensor, value, variance, rows in accepted(innovations):
+            kept = last.get(sensor)
+            if kept is None:
+                kept = last[sensor] = deque(maxlen=WINDOW)
+            kept.append((value, variance, rows))
 
     def statistics(self, name: str) -> InnovationStatistics:
         """Of the last innovations of a sensor, each in units of its deviation."""
-        self._look()
         found, kept = InnovationStatistics(), self.innovations.get(name)
-        if kept is not None:
-            whitened = kept.whitened()
+        if kept:
+            whitened = _whitened(list(kept))
             found.add(whitened[np.isfinite(whitened)])
         return found
 

@@ -56,6 +56,7 @@ def stream_of(key: str) -> str:
     return key.partition(':')[0]
 
 
+@lru_cache(maxsize=256)
 def is_marker(key: str) -> bool:
     """Whether an item is none of a stream."""
     return key == EPOCH or key.startswith(STEPPED)
@@ -158,7 +159,8 @@ class Arrivals:
                 if recent is None:
                     recent = self._recent[key] = deque()
                 recent.append(time_ns)
-                while recent[0] < time_ns - self.window_ns:
+                oldest = time_ns - self.window_ns
+                while recent[0] < oldest:
                     recent.popleft()
             yield Item(time_ns, key, payload)
 

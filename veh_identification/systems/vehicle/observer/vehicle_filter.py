@@ -296,15 +296,14 @@ class VehicleErrorEKF(ErrorEKF):
         channels, by_itself = self._channels, self._table.by_itself
         pairs, seen = [], set()
         for measurement in measurements:
-            name, _, value, _ = measurement
-            channel = channels.get(name)
-            if channel is None or name in seen or by_itself[channel.number]:
+            channel = channels.get(measurement[0])
+            if channel is None or by_itself[channel.number]:
                 return None
-            if value.size != channel.size:
+            if measurement[2].size != channel.size:
                 return None
-            seen.add(name)
+            seen.add(channel.number)
             pairs.append((channel, measurement))
-        return pairs
+        return pairs if len(seen) == len(pairs) else None
 
     def _fill(self, pairs: list[tuple[Channel, Measurement]]) -> list[tuple[str, float, slice]]:
         """Put messages where `use_and_correct` finds them; returns what `Innovations` are told."""
