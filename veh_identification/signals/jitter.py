@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import savgol_filter
 
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.signals.glitches import bends
 from veh_identification.signals.segments import sent_segments
 from veh_identification.types import Array
@@ -33,6 +33,12 @@ TELLING = 0.25
 USUAL = 0.9
 #: Pauses, in mean steps, that no line goes across.
 PAUSE = 5.0
+#: Skewness above which stamps are late and never early, as messages that wait are (2 where they
+#: wait at random, 0 of a clock that is read with noise), and the share of them that hardly waited.
+SKEWED, PROMPT = 1.0, 0.01
+#: Steps of jitter above which even stamps are a reservation: messages wait for so many before them
+#: that nobody can say when the first of them was sent.
+PILED_UP = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,7 @@ class Evened:
     stamps: Array
     jitter: float = 0.0  # s rms of the stamps that were changed; 0: none was
     smoother: float = 1.0  # share of the roughness that is left
+    steps: float = 0.0  # jitter over the step from one sample to the next
 
     def findings(self, label: str, where: str) -> list[Finding]:
         """What was done."""
@@ -52,7 +59,13 @@ class Evened:
             f'taken as even: over those positions are {1.0 / max(self.smoother, 1e-3):.2g} times '
             'as smooth'
         )
-        return [Finding('note', 'stamps_jitter', text, where)]
+        if self.steps > PILED_UP:
+            text += (
+                f'; messages wait for {self.steps:.2g} others, so that a delay is left which '
+                'nobody knows: stamp samples where they are taken'
+            )
+        level: Level = 'warn' if self.steps > PILED_UP else 'note'
+        return [Finding(level, 'stamps_jitter', text, where)]
 
 
 def evened(stamps: Array, values: Array) -> Evened:
@@ -61,7 +74,7 @@ def evened(stamps: Array, values: Array) -> Evened:
         return Evened(stamps)
     made = stamps.copy()
     steps = np.diff(stamps)
-    changed, shares = [], []
+    changed, shares, pieces = [], [], []
     for piece in sent_segments(
         stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))
     ):
@@ -81,11 +94,28 @@ def evened(stamps: Array, values: Array) -> Evened:
             made[piece] = even
             changed.append(away)
             shares.append(share)
+            pieces.append(piece)
     if not changed or not (np.diff(made) > 0.0).all():
         return Evened(stamps)
-    return Evened(
-        made, float(np.sqrt(np.mean(np.concatenate(changed) ** 2))), float(np.mean(shares))
-    )
+    every = np.concatenate(changed)
+    jitter = float(np.sqrt(np.mean(every**2)))
+    step = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
+    return Evened(_sent(made, pieces, every), jitter, float(np.mean(shares)), jitter / step)
+
+
+def _sent(made: Array, pieces: list[slice], away: Array) -> Array:
+    """Even stamps when samples were sent, where `away` tells that they wait on their way.
+
+    The line through the stamps is as late as they wait in the mean, which would be a delay beside
+    every other sensor; those that hardly waited tell when all were sent.
+    """
+    usual = away - away.mean()
+    if not float(np.mean(usual**3)) > SKEWED * float(np.mean(usual**2)) ** 1.5:
+        return made
+    earlier = made.copy()
+    for piece in pieces:
+        earlier[piece] += float(np.quantile(away, PROMPT))
+    return earlier if (np.diff(earlier) > 0.0).all() else made
 
 
 def check_stamps(stamps: Array, values: Array, where: str) -> list[Finding]:

@@ -46,9 +46,9 @@ def test_stamps_of_arrival_become_even_and_true_ones_stay() -> None:
     late = np.maximum.accumulate(even + waits) + 1e-9 * np.arange(even.size)
     made, (told_of,) = on_even_stamps(replace(true, stamps=late, values=angles))
     assert (told_of.level, told_of.code) == ('note', 'stamps_jitter')
-    # a mean delay is left, which the wrenches tell
+    # those that hardly waited tell when all were sent, so that no delay is left beside the base
     off = made.stamps - even
-    assert np.std(off) < 0.25 * np.std(late - even) and 0.0 < np.mean(off) < 0.03
+    assert np.std(off) < 0.25 * np.std(late - even) and abs(np.mean(off)) < 0.002
 
 
 def test_excursions_are_found_and_nothing_else() -> None:
