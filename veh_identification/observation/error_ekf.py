@@ -12,6 +12,7 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.fusion.health import HealthOptions
+from veh_identification.held_arrays import HeldArrays
 from veh_identification.observation.adaptive import AdaptiveNoise
 from veh_identification.observation.channels import (
     Channel,
@@ -30,18 +31,17 @@ from veh_identification.observation.protocols import (
     Sensor,
     parameters_of,
 )
+from veh_identification.observation.round import Round
 from veh_identification.observation.sequential import (
     BandedTransition,
     banded_transition,
-    predict_banded,
     predict_covariance,
-    update_groups,
+    predict_held,
 )
 from veh_identification.observation.settings import ErrorEKFSettings
 from veh_identification.observation.trust import (
     Trust,
     gates,
-    judge_groups,
     medians,
     trust_findings,
 )
@@ -112,6 +112,7 @@ class ErrorEKF:
         self._plant: tuple[float, Array, Array] | None = None
         self._banded: tuple[Array, BandedTransition | None] = (np.zeros(0), None)
         self._spare = np.empty_like(self.P)
+        self._predicting: tuple[Array, HeldArrays | None] | None = None  # of a plant noise
         self.failed_corrections = 0
         self._stack, self._channels = connect(sensors, n, self.orders, self.size)
         if settings.gate_probability is not None:
@@ -120,6 +121,7 @@ class ErrorEKF:
                     absolute = bool(getattr(channel.sensor, 'absolute', False))
                     patience = getattr(channel.sensor, 'patience', settings.patience)
                     trusting(self._stack, channel, Trust.of(name, absolute, patience))
+        self._round = Round(self.P, self._x, self._stack, self._gates, self._medians, QUIET)
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -148,12 +150,16 @@ class ErrorEKF:
         return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
     @property
+    def _any_aside(self) -> bool:
+        return math.inf in self._stack.scatter.tolist()
+
+    @property
     def alone_since(self) -> float:
         """Since when two or more sensors, and all that are there, contradict the model; else NaN.
 
         One that is stuck says nothing about the model.
         """
-        if not np.isinf(self._stack.scatter).any():  # it is asked at every step
+        if not self._any_aside:  # it is asked at every step
             return math.nan
         judged = self._judged()
         if len(judged) < 2 or not all(trust.contradicts for trust in judged):
@@ -163,7 +169,7 @@ class ErrorEKF:
     @property
     def contradicted_by_most(self) -> bool:
         """Whether two or more sensors, and more than half of them, contradict the model."""
-        if not np.isinf(self._stack.scatter).any():
+        if not self._any_aside:
             return False
         judged = self._judged()
         return sum(trust.contradicts for trust in judged) > max(1, len(judged) // 2)
@@ -236,11 +242,14 @@ class ErrorEKF:
         """Run the model and the covariance (57); the predicted error is zero."""
         self.model.predict(dt, inputs)
         F, W = self.transition(dt)
-        banded = self._bands(F)
-        if banded is None:
+        if self._predicting is None or self._predicting[0] is not W:
+            banded = self._bands(F)
+            held = None if banded is None else HeldArrays((*banded, self.P, W, self._spare))
+            self._predicting = W, held
+        if self._predicting[1] is None:
             self.P[:] = predict_covariance(F, self.P, W)
         else:
-            predict_banded(banded, self.P, W, self._spare)
+            predict_held(self._predicting[1].table)
         self._process.decay(dt, self.parameters)
         self.time += dt
 
@@ -257,16 +266,15 @@ class ErrorEKF:
     ) -> Sequence[Innovation]:
         """Use measurements that belong to the present time and correct the model."""
         self._x[:] = 0.0
-        highest = slice((self.orders - 1) * self.model.size, self.orders * self.model.size)
-        before = np.diag(self.P)[highest].copy() if self.adaptive is not None else None
         rounds, order = self._rounds(measurements)
         if rounds:
             self.model.prepare(order)
         if len(rounds) == 1 and self.adaptive is None:
-            results = self._use_and_correct(rounds[0])
-        else:
-            results = [one for pairs in rounds for one in self._use(pairs)]
-            self._correct_if_any(results)
+            return self._use_and_correct(rounds[0])
+        highest = slice((self.orders - 1) * self.model.size, self.orders * self.model.size)
+        before = np.diag(self.P)[highest].copy() if self.adaptive is not None else None
+        results = [one for pairs in rounds for one in self._use(pairs)]
+        self._correct_if_any(results)
         if self.adaptive is not None and before is not None and dt is not None:
             self.adaptive.corrected(self._x[highest], before - np.diag(self.P)[highest], dt)
         return results
@@ -307,9 +315,9 @@ class ErrorEKF:
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """Gate and sequential scalar updates of one message of each of some sensors."""
-        stack, outcome = self._stack, np.empty((len(pairs), 4))
-        numbers = np.array([channel.number for channel, _ in pairs])
-        for channel, measurement in pairs:
+        stack, count = self._stack, len(pairs)
+        round_ = self._round
+        for k, (channel, measurement) in enumerate(pairs):
             sensor, rows = channel.sensor, channel.rows
             if channel.aged is not None:
                 channel.aged(self.time - measurement.time)
@@ -322,39 +330,9 @@ class ErrorEKF:
                 stack.variance[rows] = variance
             if self.adaptive is not None and self.adaptive.settings.measurement:
                 stack.variance[rows] *= self.adaptive.factor(sensor.name, sensor.size)
-        update_groups(
-            self.P,
-            self._x,
-            stack.H,
-            stack.predicted,
-            stack.measured,
-            stack.variance,
-            stack.available,
-            numbers,
-            stack.groups,
-            stack.scatter,
-            self._gates,
-            stack.noise,
-            stack.innovation,
-            stack.total,
-            stack.whitened,
-            outcome,
-        )
-        judge_groups(
-            numbers,
-            stack.groups,
-            np.array([message.time for _, message in pairs]),
-            stack.measured,
-            stack.innovation,
-            stack.whitened,
-            stack.judged,
-            stack.hot,
-            stack.scatter,
-            self._medians,
-            QUIET,
-            outcome,
-        )
-        return self._take_stock(pairs, outcome)
+            round_.numbers[k], round_.times[k] = channel.number, measurement.time
+        round_.run(count)
+        return self._take_stock(pairs, round_.outcome[:count])
 
     def _take_stock(
         self, pairs: list[tuple[Channel, Measurement]], outcome: Array

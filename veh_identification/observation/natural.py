@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import EstimationError, ModelError
-from veh_identification.multibody.natural.fused import shift_independent, step_with_r
+from veh_identification.multibody.natural.fused import (
+    held_model,
+    shift_independent,
+    step_with_r,
+)
 from veh_identification.multibody.natural.model import NaturalModel
 from veh_identification.multibody.natural.model_state import State
 from veh_identification.multibody.natural.views import body_motion
@@ -73,6 +77,8 @@ class ObservedModel:
         self._still = np.zeros(self.size)
         self.apply_inputs = apply_inputs
         self._jacobians = _Jacobians(-1, *np.zeros((3, model.q.size, self.size)))
+        r = self._jacobians
+        self._held = held_model(model, self.columns, r.R, r.Rd, r.Rdd)
         self._wanted = 0
         self._bodies: dict[str, _BodyCache] = {}
         self._version = 0
@@ -90,7 +96,7 @@ class ObservedModel:
         cache = self._jacobians
         self._changed()
         # R up to what the last update wanted comes with the step
-        if step_with_r(self.model, dt, self.columns, self._wanted, cache.R, cache.Rd, cache.Rdd):
+        if step_with_r(self.model, self._held, dt, self._wanted):
             cache.order = self._wanted
         else:
             self.model.step(dt)
@@ -100,7 +106,7 @@ class ObservedModel:
         model = self.model
         force = None if delta_zdd is None else self._effective_mass() @ delta_zdd
         seconds = self._still if delta_zdd is None else delta_zdd
-        far = float(np.max(np.abs(delta_z), initial=0.0))
+        far = max(map(abs, delta_z.tolist()), default=0.0)
         if far > LARGEST_SHIFT:
             count = min(1 + int(far / LARGEST_SHIFT), MOST_SHIFTS)
             self._shift_far(count, delta_z, delta_zd, seconds)
@@ -123,7 +129,7 @@ class ObservedModel:
             raise
 
     def _shift(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
-        if not shift_independent(self.model, self.columns, delta_z, delta_zd, delta_zdd):
+        if not shift_independent(self.model, self._held, delta_z, delta_zd, delta_zdd):
             self._correct_slowly(delta_z, delta_zd, delta_zdd)
 
     def _correct_slowly(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
@@ -166,7 +172,7 @@ class ObservedModel:
         cache = self._jacobians
         if order > cache.order:
             self._wanted = max(self._wanted, order)
-            cache.R, cache.Rd, cache.Rdd = self.model.r_matrices(self.columns, order)
+            cache.R[:], cache.Rd[:], cache.Rdd[:] = self.model.r_matrices(self.columns, order)
             cache.order = order
         return cache
 
@@ -207,10 +213,10 @@ class ObservedModel:
         cache.version, cache.order = self._version, r.order
         return view
 
-    def coordinate(self, index: int, order: int) -> tuple[Array, Array, Array, Array]:
+    def coordinate(self, index: int, order: int) -> tuple[Sequence[float], Array, Array, Array]:
         """[q, q', q''] of one coordinate and its rows of R, R', R''."""
         model = self.model
-        values = np.array([model.q[index], model.qd[index], model.qdd[index]])
+        values = model.q[index], model.qd[index], model.qdd[index]
         if order < 0:
             empty = np.zeros(self.size)
             return values, empty, empty, empty

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from veh_identification.held_arrays import reals_1, reals_2, wholes_1
 from veh_identification.types import Array
 
 
@@ -73,6 +74,13 @@ def predict_banded(F: BandedTransition, P: Array, W: Array, spare: Array) -> Non
     for i in range(n):
         for k in range(i):
             P[i, k] = P[k, i] = 0.5 * (P[i, k] + P[k, i])
+
+
+@njit(cache=True, nogil=True)
+def predict_held(held: NDArray[np.int64]) -> None:
+    """`predict_banded` of held arrays: those of the transition, P, W and the spare one."""
+    F = BandedTransition(reals_1(held, 0), wholes_1(held, 1), reals_2(held, 2))
+    predict_banded(F, reals_2(held, 3), reals_2(held, 4), reals_2(held, 5))
 
 
 @njit(cache=True, nogil=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from veh_identification.held_arrays import HeldArrays, reals_1, reals_2, wholes_1
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.dynamics import advance
 from veh_identification.multibody.natural.kinematics import set_independent
@@ -69,37 +71,86 @@ def _advance_with_r(
     return False
 
 
-def step_with_r(
-    model: NaturalModel, dt: float, chosen: IntArray, order: int, R: Array, Rd: Array, Rdd: Array
+def held_model(
+    model: NaturalModel, chosen: IntArray, R: Array, Rd: Array, Rdd: Array
+) -> HeldArrays:
+    """What `step_with_r` and `shift_independent` take: the model, and where R is wanted.
+
+    `chosen`: which of the independent coordinates the columns of R, R', R'' belong to.
+    """
+    loads = model.loads
+    return HeldArrays(
+        (
+            model.memory,
+            model.drive,
+            model.q,
+            model.qd,
+            model.qdd,
+            model.multipliers,
+            loads.coordinate_force,
+            model.force_error,
+            loads.tangents,
+            loads.wrenches,
+            loads.bodies,
+            chosen,
+            R,
+            Rd,
+            Rdd,
+        )
+    )
+
+
+@njit(cache=True, nogil=True)
+def _memory(held: IntArray) -> Memory:
+    return (
+        wholes_1(held, 0),
+        reals_1(held, 1),
+        wholes_1(held, 2),
+        reals_1(held, 3),
+        wholes_1(held, 4),
+        reals_1(held, 5),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _advance_held(
+    held: IntArray, dt: float, penalty: float, tolerance: float, maximum: int, order: int
 ) -> bool:
-    """Advance a model and fill R and its derivatives up to `order`.
+    """`_advance_with_r` of what `held_model` holds."""
+    return _advance_with_r(
+        _memory(held),
+        reals_2(held, 6),
+        reals_1(held, 7),
+        reals_1(held, 8),
+        reals_1(held, 9),
+        reals_1(held, 10),
+        reals_1(held, 11),
+        reals_1(held, 12),
+        reals_2(held, 13),
+        reals_2(held, 14),
+        wholes_1(held, 15),
+        dt,
+        penalty,
+        tolerance,
+        maximum,
+        wholes_1(held, 16),
+        order,
+        reals_2(held, 17),
+        reals_2(held, 18),
+        reals_2(held, 19),
+    )
+
+
+def step_with_r(model: NaturalModel, held: HeldArrays, dt: float, order: int) -> bool:
+    """Advance a model and fill R and its derivatives up to `order`; `held` of `held_model`.
 
     False when it cannot be done at once: the model's own `step` then says why.
     """
-    if model.force_hook is not None or not (np.isfinite(dt) and dt > 0.0):
+    if model.force_hook is not None or not (math.isfinite(dt) and dt > 0.0):
         return False
-    loads, solver = model.loads, model.solver
-    done: bool = _advance_with_r(
-        model.memory,
-        model.drive,
-        model.q,
-        model.qd,
-        model.qdd,
-        model.multipliers,
-        loads.coordinate_force,
-        model.force_error,
-        loads.tangents,
-        loads.wrenches,
-        loads.bodies,
-        dt,
-        model.penalty(dt),
-        solver.tolerance,
-        solver.iterations,
-        chosen,
-        order,
-        R,
-        Rd,
-        Rdd,
+    solver = model.solver
+    done: bool = _advance_held(
+        held.table, dt, model.penalty(dt), solver.tolerance, solver.iterations, order
     )
     model._factor = 'exact' if done else ''
     return done
@@ -141,20 +192,42 @@ def _shift(
     return status
 
 
-def shift_independent(
-    model: NaturalModel, columns: IntArray, delta_z: Array, delta_zd: Array, delta_zdd: Array
-) -> bool:
-    """Change some independent coordinates and solve for all others; False: it cannot be done.
+@njit(cache=True, nogil=True)
+def _shift_held(
+    held: IntArray,
+    delta_z: Array,
+    delta_zd: Array,
+    delta_zdd: Array,
+    tolerance: float,
+    maximum: int,
+    reuse: bool,
+) -> int:
+    """`_shift` of what `held_model` holds."""
+    return _shift(
+        _memory(held),
+        reals_2(held, 6),
+        reals_1(held, 7),
+        reals_1(held, 8),
+        reals_1(held, 9),
+        wholes_1(held, 16),
+        delta_z,
+        delta_zd,
+        delta_zdd,
+        tolerance,
+        maximum,
+        reuse,
+    )
 
-    The model's own `set_independent` then says why.
+
+def shift_independent(
+    model: NaturalModel, held: HeldArrays, delta_z: Array, delta_zd: Array, delta_zdd: Array
+) -> bool:
+    """Change the chosen coordinates and solve for all others; False: it cannot be done.
+
+    `held` of `held_model`. The model's own `set_independent` then says why.
     """
-    status = _shift(
-        model.memory,
-        model.drive,
-        model.q,
-        model.qd,
-        model.qdd,
-        columns,
+    status = _shift_held(
+        held.table,
         delta_z,
         delta_zd,
         delta_zdd,

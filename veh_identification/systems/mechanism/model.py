@@ -402,7 +402,8 @@ def forces_applier(mechanism: Mechanism) -> ApplyInputs:
 
     def apply(model: NaturalModel, forces: Mapping[str, float] | None) -> None:
         for name, force in (forces or {}).items():
-            model.loads.coordinate_force[columns[name]] += force - applied[name]
-            applied[name] = force
+            if force != applied[name]:
+                model.loads.coordinate_force[columns[name]] += force - applied[name]
+                applied[name] = force
 
     return apply

@@ -75,12 +75,13 @@ class MechanismSession:
         model = filter_.model
         assert isinstance(model, ObservedModel)
         self.observed, self.model = model, model.model
+        self._names = frozenset(filter_.sensors)
         self._forces: dict[str, float] = {}
         self._pending: deque[Item] = deque()
 
     def measurements(self, item: Item) -> list[Measurement]:
         """The sample of a sensor that the filter has."""
-        if item.key not in self.filter.sensors:
+        if item.key not in self._names:
             return []
         time = (item.time_ns - self.origin_ns) * 1e-9
         return [Measurement(item.key, time, np.array(item.payload))]
