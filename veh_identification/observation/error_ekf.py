@@ -47,8 +47,6 @@ from veh_identification.observation.trust import (
 )
 from veh_identification.types import Array
 
-#: So many of its first deviations off, a parameter of a sensor that is set aside is doubted too.
-CONSPICUOUS = 3.0
 #: Of `HealthOptions`, what a measurement must keep to that gives no cause for doubt.
 QUIET = (HealthOptions.tolerated, HealthOptions.longest_step, HealthOptions.largest_scatter)
 
@@ -415,7 +413,7 @@ class ErrorEKF:
         )
         self._write_down(channel)
         if trust.health.quarantines > before:
-            self.doubt(range(channel.own.start, channel.own.stop), CONSPICUOUS)
+            self.doubt(range(channel.own.start, channel.own.stop))
         if trust.health.aside:
             counts.set_aside = trust.health.quarantines
             if trust.right_after_all and self._give_in(channel):
@@ -432,17 +430,17 @@ class ErrorEKF:
             self.forget(int(state), max(float(self.P[state, state]), gap * gap))
         return True
 
-    def doubt(self, parameters: Iterable[int], beyond: float = 0.0) -> None:
-        """Have parameters that are further off than so many of their first deviations be unknown.
+    def doubt(self, parameters: Iterable[int]) -> None:
+        """Have parameters be unknown: what they were at first, or what was learnt.
 
-        They may be what they were at first or what was learnt. A sensor that is set aside may have
-        said wrong things for a while before, which its parameters took up: nothing else would ever
-        correct them, since it is not used, and with them it would never agree again.
+        A sensor that is set aside may have said wrong things for a while before, which its
+        parameters took up: nothing else would ever correct them, since it is not used, and with
+        them it would never agree again.
         """
         first, process = self.orders * self.model.size, self._process
         for k in parameters:
             learnt, usual = (self.parameters[k] - process.initial[k]) ** 2, process.variance[k]
-            if usual > 0.0 and learnt >= beyond**2 * usual:
+            if usual > 0.0:
                 state = first + k
                 self.forget(state, float(max(usual, learnt, self.P[state, state])))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from veh_identification.errors import EstimationError
 from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
+from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CarDescription
-from veh_identification.systems.vehicle.model.vehicle import Vehicle
-from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.model.rigid import correct
+from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.observer.observed import POSE, YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.ride import plane_density, stated_density
 from veh_identification.systems.vehicle.observer.sensor_models import (
     ASKEW,
@@ -17,7 +20,12 @@ from veh_identification.systems.vehicle.observer.sensor_models import (
     ride_of,
     stated,
 )
-from veh_identification.systems.vehicle.observer.start import Start
+from veh_identification.systems.vehicle.observer.start import (
+    LARGEST_SIDESLIP,
+    Start,
+    carried_back,
+    with_sideslip,
+)
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
@@ -33,10 +41,13 @@ ROLLING_WALK = (30.0, 0.05)
 ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
-STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
+STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.005, 0.5
 # Unknown roads: tilts and rates of height and tilt at the start.
 UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
 TILT_TIME = 0.1  # how long a body that tilts on its springs moves one way [s]
+SIDESLIP = 0.02  # by which a car slips otherwise than it does in an even bend [rad]
+SLIP = 0.005  # the same of a rolling wheel
+SETTLING, SETTLING_STEP = 1.0, 0.005  # in which springs find their balance, and steps of it [s]
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 
@@ -109,6 +120,17 @@ def settings_of(
 
 def place(vehicle: Vehicle, start: Start) -> None:
     """Put a vehicle at the start."""
+    _put(vehicle, start)
+    if start.moving:
+        _settle(vehicle, start)
+    if vehicle.car.road.unknown:
+        vehicle.ground[0, 0] = start.elevation
+    else:
+        vehicle.elevation = start.elevation
+
+
+def _put(vehicle: Vehicle, start: Start) -> None:
+    """Upright, with rolling wheels."""
     forward = float(start.velocity @ [np.cos(start.yaw), np.sin(start.yaw)])
     vehicle.place(
         start.position,
@@ -119,10 +141,55 @@ def place(vehicle: Vehicle, start: Start) -> None:
         start.rack,
         start.wheel_angles,
     )
-    if vehicle.car.road.unknown:
-        vehicle.ground[0, 0] = start.elevation
-    else:
-        vehicle.elevation = start.elevation
+
+
+def _settle(vehicle: Vehicle, start: Start) -> None:
+    """Drive to the start for a while and put right what is known of it; the springs stay.
+
+    A body that is put down upright in a bend swings to where it belongs, and tyres that do not
+    slip push it. Gyroscope and accelerometer, who know better, would be set aside for it.
+    """
+    model, known = vehicle.model, vehicle.state()
+    _put(vehicle, carried_back(start, SETTLING))
+    try:
+        _drive_steadily(vehicle, start)
+    except EstimationError:  # upright is better than nowhere
+        vehicle.restore(known)
+        return
+    z, zd = model.z, model.zd
+    sideslip = float(wrap_angle(np.arctan2(zd[1], zd[0]) - z[YAW]))
+    found = start if abs(sideslip) > LARGEST_SIDESLIP else with_sideslip(start, sideslip)
+    errors = np.zeros((3, 10))
+    errors[0, :2] = found.position[:2] - z[:2]
+    errors[0, YAW] = wrap_angle(found.yaw - z[YAW])
+    errors[0, POSE:] = start.wheel_angles - z[POSE:10]
+    errors[1, :2], errors[1, YAW] = found.velocity - zd[:2], found.yaw_rate - zd[YAW]
+    if not _moved(vehicle, errors):
+        vehicle.restore(known)
+
+
+def _drive_steadily(vehicle: Vehicle, start: Start) -> None:
+    """Drive with the inputs of the start, whose forces the body feels, at its speed."""
+    speed = float(np.hypot(*start.velocity))
+    inputs = Inputs(start.torques, start.pressure, start.rack)
+    step = min(vehicle.car.observer.step, SETTLING_STEP)
+    errors = np.zeros((3, 10))
+    for _ in range(round(SETTLING / step)):
+        vehicle.step(step, inputs)
+        zd = vehicle.model.zd[:10]
+        now = float(np.hypot(zd[0], zd[1]))
+        if not 0.5 * speed < now < 2.0 * speed:
+            raise EstimationError('the car does not keep its speed')
+        errors[1, :2] = (speed / now - 1.0) * zd[:2]
+        errors[1, POSE:] = (speed / now - 1.0) * zd[POSE:]
+        if not _moved(vehicle, errors):
+            raise EstimationError('the car cannot be put at its speed')
+
+
+def _moved(vehicle: Vehicle, errors: Array) -> bool:
+    """Whether the car could be moved as one piece."""
+    model, rigid = vehicle.model, (vehicle.points, vehicle.vectors, vehicle.spokes)
+    return bool(correct(errors, *rigid, model.q, model.qd, model.qdd))
 
 
 def make_filter(
@@ -156,6 +223,8 @@ def make_filter(
         fixes=fixes,
     )
     _tie_gravity_to_mounting(filter_, car)
+    if start.moving and not rolling(car):
+        _tie_to_speed(filter_, start, car.geometry.wheel_radius)
     if start.by_fix:
         filter_.place_by_fix(start.position_deviation)
     unknown = car.sensors.imu.gyroscope_bias
@@ -164,6 +233,25 @@ def make_filter(
         for axis, deviation, value in zip('xyz', deviations, start.gyro_bias, strict=True):
             filter_.set_parameter(f'gyroscope.bias_{axis}', float(value), deviation)
     return filter_
+
+
+def _tie_to_speed(filter_: VehicleErrorEKF, start: Start, radius: float) -> None:
+    """A car moves where it heads, and its wheels roll, but for slips of about an even bend.
+
+    Corrected apart from each other, heading, speed and wheels would have the tyres push the car.
+    """
+    P, n = filter_.P, filter_.model.size
+    speed = float(np.hypot(*start.velocity))
+    along = start.velocity / speed
+    aside = np.array([-along[1], along[0]])
+    turns, unsure = float(P[YAW, YAW]), start.speed_deviation**2
+    rates, wheels = slice(n, n + 2), slice(n + POSE, 2 * n)
+    P[rates, rates] = unsure * np.outer(along, along)
+    P[rates, rates] += speed**2 * (turns + SIDESLIP**2) * np.outer(aside, aside)
+    P[rates, YAW] = P[YAW, rates] = speed * turns * aside
+    P[wheels, wheels] = unsure / radius**2 + (SLIP * speed / radius) ** 2 * np.eye(n - POSE)
+    P[rates, wheels] = np.outer(along, np.full(n - POSE, unsure / radius))
+    P[wheels, rates] = P[rates, wheels].T
 
 
 def _tie_gravity_to_mounting(filter_: VehicleErrorEKF, car: CarDescription) -> None:

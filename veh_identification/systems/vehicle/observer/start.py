@@ -66,6 +66,15 @@ class Start:
     sources: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     by_fix: bool = False  # whether the place is that of a fix
+    by_course: bool = False  # whether the heading is that of the course over ground
+    antenna: tuple[float, float] = (0.0, 0.0)  # in base axes
+    torques: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    pressure: float = 0.0
+
+    @property
+    def moving(self) -> bool:
+        """Whether the car is driving already."""
+        return self.speed_deviation > 0.0 and float(np.hypot(*self.velocity)) > MOVING
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,7 @@ class _Heading(NamedTuple):
     bias: Array
     bias_deviation: float | None
     source: str
+    by_course: bool = False
 
 
 def _course_heading(car: CarDescription, recording: Recording, motion: _Motion) -> _Heading | None:
@@ -218,7 +228,8 @@ def _course_heading(car: CarDescription, recording: Recording, motion: _Motion) 
     else:
         yaw = float(np.median(offset[t <= begin + COURSE_FIRST]))
     source = f'course over ground from {begin:.2f} to {t[-1]:.2f} s, carried back by the gyroscope'
-    return _Heading(yaw, float(np.hypot(angle_noise, unknown * begin)), bias, deviation, source)
+    spread = float(np.hypot(angle_noise, unknown * begin))
+    return _Heading(yaw, spread, bias, deviation, source, True)
 
 
 def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: Array) -> Array:
@@ -295,6 +306,11 @@ def _heading(
         if abs(off) <= CONTRADICTED * float(np.hypot(deviation, found.deviation)) + (
             LARGEST_SIDESLIP
         ):
+            # a car that had left its start before the first message has turned since
+            if abs(off) > 2.0 * float(np.hypot(deviation, found.deviation)):
+                return found, ()
+            if abs(float(motion.speed_at(0.0))) > MOVING:
+                return asserted._replace(deviation=max(deviation, abs(off))), ()
             return asserted, ()
         text = (
             f'the course over ground contradicts the heading of the configuration by '
@@ -375,10 +391,30 @@ def _wheel_angles(car: CarDescription, recording: Recording, forward: float) -> 
 
 
 def carried_back(start: Start, seconds: float) -> Start:
-    """The start as it was some milliseconds before: the first step ends at the first message."""
+    """The start as it was some time before, in the same bend at the same speed."""
+    turn = seconds * start.yaw_rate
+    forth = complex(*start.velocity.tolist())
+    back = forth * np.exp(-1j * turn)
+    # of a velocity that turns evenly the mean is that in the middle, a little shorter
+    way = seconds * forth * np.exp(-0.5j * turn) * np.sinc(0.5 * turn / np.pi)
     position = start.position.copy()
-    position[:2] -= seconds * start.velocity
-    return replace(start, position=position, yaw=start.yaw - seconds * start.yaw_rate)
+    position[:2] -= [way.real, way.imag]
+    velocity = np.array([back.real, back.imag])
+    return replace(start, position=position, yaw=start.yaw - turn, velocity=velocity)
+
+
+def with_sideslip(start: Start, sideslip: float) -> Start:
+    """The start of a car that moves at an angle to its heading, whichever of the two is known."""
+    turn = np.exp(1j * sideslip)
+    if not start.by_course:
+        velocity = complex(*start.velocity.tolist()) * turn
+        return replace(start, velocity=np.array([velocity.real, velocity.imag]))
+    position = start.position.copy()
+    if start.by_fix:  # which is where the antenna is
+        arm = complex(*start.antenna) * np.exp(1j * start.yaw)
+        moved = arm - arm / turn
+        position[:2] += [moved.real, moved.imag]
+    return replace(start, position=position, yaw=start.yaw - sideslip)
 
 
 def find_start(car: CarDescription, recording: Recording) -> Start:
@@ -418,7 +454,18 @@ def find_start(car: CarDescription, recording: Recording) -> Start:
         },
         (*findings, *said),
         place.by_fix,
+        heading.by_course,
+        car.sensors.gps.position[:2],
+        *_first(recording),
     )
+
+
+def _first(recording: Recording) -> tuple[tuple[float, float, float, float], float]:
+    """Torques of the wheels and brake pressure at the start; zero where nothing tells them."""
+    early = np.nan_to_num(recording.torque.value[:10]).reshape(-1, 4)
+    a, b, c, d = (float(one) for one in (early.mean(axis=0) if len(early) else np.zeros(4)))
+    pressure = recording.pressure.value[:10]
+    return (a, b, c, d), float(np.nanmean(pressure)) if np.isfinite(pressure).any() else 0.0
 
 
 def _elevation(

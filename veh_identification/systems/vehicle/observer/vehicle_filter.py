@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.held_arrays import HeldArrays
 from veh_identification.observation import (
@@ -677,7 +678,7 @@ class VehicleErrorEKF(ErrorEKF):
         if not speed.health.aside:
             self.bearings.placed = False
             return True
-        self._lose_bearings()
+        self._give_up()
         return True
 
     def _judge(self, channel: Channel, time: float, degrees: int) -> None:
@@ -685,7 +686,7 @@ class VehicleErrorEKF(ErrorEKF):
         super()._judge(channel, time, degrees)
         if channel.sensor.name == 'gps_velocity' and self._stands_alone(time):
             channel.counts.believed += 1
-            self._lose_bearings()
+            self._give_up()
 
     def _stands_alone(self, time: float) -> bool:
         """Whether fixes and velocities, and with them all wheels or the gyroscope, have been set
@@ -705,6 +706,14 @@ class VehicleErrorEKF(ErrorEKF):
             return False
         wheels = [name for axle in AXLES for name in axle if name in self._channels]
         return (len(wheels) == 4 and aside(wheels)) or aside(('gyroscope',))
+
+    def _give_up(self) -> None:
+        """The estimate is wrong. A car that rolls is found anew; springs and tyres of one that is
+        driven by its torques are where a wrong motion has led them: it is put down anew.
+        """
+        if not self._radii and not self.observed.carried:
+            raise EstimationError('satellites and other sensors contradict it')
+        self._lose_bearings()
 
     def _lose_bearings(self) -> None:
         """Place, speed and heading are wrong, and so is what the other sensors were judged by."""
