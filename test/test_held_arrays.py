@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -77,3 +79,10 @@ def test_a_kernel_that_takes_another_kind_of_array_says_so(other):
 def test_what_a_kernel_could_not_read_is_refused(array):
     with pytest.raises(TypeError, match='cannot be handed'):
         HeldArrays((array,))
+
+
+@pytest.mark.parametrize('copied', [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_holds_arrays_is_never_copied(copied):
+    """A copy would go on with the arrays of the first one, without a word."""
+    with pytest.raises(TypeError, match='snapshot'):
+        copied(HeldArrays((np.zeros(3),)))

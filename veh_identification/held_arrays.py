@@ -48,6 +48,13 @@ class HeldArrays:
         self.arrays = [np.atleast_1d(np.asarray(one)) for one in flat(parts)]
         self.table = np.array([_entry(one) for one in self.arrays], dtype=np.int64)
 
+    def __reduce__(self) -> Any:
+        """Refuse to be copied: a copy would hold the addresses of the first one's arrays."""
+        raise TypeError(
+            'what holds arrays for compiled steps cannot be copied or pickled: take a `snapshot` '
+            'of the filter and `restore` it in one made anew'
+        )
+
 
 def flat(parts: Iterable[Any]) -> list[Any]:
     """Members of tuples within tuples, in order."""

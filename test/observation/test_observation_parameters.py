@@ -165,3 +165,20 @@ def test_a_bias_of_a_bad_time_does_not_keep_a_sensor_out_for_good(bias):
     episodes = filter_.channels['imu'].trust.episodes
     assert len(episodes) == 1 and 0.0 < episodes[0].until < 6.0
     assert filter_.parameter('imu.bias_z') == pytest.approx(bias, abs=0.01)
+
+
+def test_a_covariance_that_is_assigned_is_the_one_that_steps_use():
+    """Compiled steps hold the array itself."""
+    filters = []
+    for assigned in (True, False):
+        sensor = Gyroscope('imu', 'body', 0.01, bias_deviation=0.01)
+        filter_ = ErrorEKF(ObservedModel(floating_body()), [sensor], ErrorEKFSettings())
+        wider, told = 4.0 * filter_.P, filter_.parameters + 0.02
+        if assigned:
+            filter_.P, filter_.parameters = wider, told
+        else:
+            filter_.P[:], filter_.parameters[:] = wider, told
+        filter_.step(0.01, None, [Measurement('imu', 0.0, np.array([0.0, 0.0, 0.1]))])
+        filters.append(filter_)
+    assert np.array_equal(filters[0].P, filters[1].P)
+    assert np.array_equal(filters[0].parameters, filters[1].parameters)

@@ -93,9 +93,9 @@ class ErrorEKF:
         variances = [np.full(n, np.asarray(d, dtype=float)) ** 2 for d in deviations]
         named = parameters_of(sensors)
         parameters, self.parameter_names = list(named.values()), list(named)
-        self.parameters = np.array([p.initial for p in parameters], dtype=float)
+        self._parameters = np.array([p.initial for p in parameters], dtype=float)
         self._process = ParameterProcess(parameters)
-        self.P = np.diag(
+        self._P = np.diag(
             np.concatenate([*variances, np.array([p.deviation**2 for p in parameters])])
         )
         self.size = self.P.shape[0]
@@ -120,6 +120,26 @@ class ErrorEKF:
                     patience = getattr(channel.sensor, 'patience', settings.patience)
                     trusting(self._stack, channel, Trust.of(name, absolute, patience))
         self._round = Round(self.P, self._x, self._stack, self._gates, self._medians, QUIET)
+
+    # compiled steps hold these arrays themselves: another one in their place would not be seen
+
+    @property
+    def P(self) -> Array:
+        """Covariance of the errors; what is assigned is copied into it."""
+        return self._P
+
+    @P.setter
+    def P(self, covariance: Array) -> None:
+        self._P[:] = covariance
+
+    @property
+    def parameters(self) -> Array:
+        """Of the sensors, as estimated; what is assigned is copied into them."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, values: Array) -> None:
+        self._parameters[:] = values
 
     @property
     def counts(self) -> dict[str, Counts]:
