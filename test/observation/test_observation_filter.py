@@ -5,12 +5,14 @@ import pytest
 from consistency import consistency, fraction_inside, normalised_error_square
 
 from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.multibody.natural.checks import turned_over
 from veh_identification.observation import (
     AdaptiveSettings,
     ErrorEKF,
     ErrorEKFSettings,
     Measurement,
 )
+from veh_identification.observation.natural import LOOK
 from veh_identification.observation.noise import integrator_noise, integrator_transition
 from veh_identification.observation.parameters import ParameterProcess
 from veh_identification.observation.protocols import Parameter
@@ -349,3 +351,18 @@ def test_a_correction_that_the_model_cannot_follow_is_counted(vehicle):
     filter_.update([Measurement('pitch', 0.0, np.array([30.0]))])
     assert filter_.failed_corrections == 1
     assert np.array_equal(vehicle.model.q, pose)
+
+
+def test_an_angle_that_points_the_other_way_ends_the_run(vehicle):
+    """Found by bench/fuzz.py: a crank half a turn off its arm, consistent and silently wrong."""
+    model = vehicle.model
+    assert turned_over(model.description, model.q) == ''
+    for _ in range(LOOK):
+        vehicle.predict(1e-4, None)
+    index = model.names.index('wheel angle')
+    model.q[index] += 2.0 * np.pi  # a whole turn is none
+    assert turned_over(model.description, model.q) == ''
+    model.q[index] += np.pi
+    with pytest.raises(EstimationError, match="'wheel angle' of the model points the other way"):
+        for _ in range(LOOK):
+            vehicle.predict(1e-4, None)

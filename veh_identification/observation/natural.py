@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import EstimationError, ModelError
+from veh_identification.multibody.natural.checks import turned_over
 from veh_identification.multibody.natural.fused import (
     held_model,
     shift_independent,
@@ -25,6 +26,8 @@ ApplyInputs = Callable[[NaturalModel, Any], None]
 #: A correction by more than this [rad or m] is made in steps, of which there are no more than
 #: so many: a large one would leave the branch of the mechanism (a crank half a turn off its arm).
 LARGEST_SHIFT, MOST_SHIFTS = 0.2, 100
+#: Steps after which it is looked whether a fast one has left the branch all the same.
+LOOK = 50
 
 
 @dataclass
@@ -82,6 +85,7 @@ class ObservedModel:
         self._wanted = 0
         self._bodies: dict[str, _BodyCache] = {}
         self._version = 0
+        self._until_look = LOOK
 
     def _changed(self) -> None:
         self._jacobians.order = -1
@@ -91,6 +95,9 @@ class ObservedModel:
 
     def predict(self, dt: float, inputs: Any) -> None:
         """One step of the model with these inputs."""
+        self._until_look -= 1
+        if self._until_look == 0:
+            self._look()
         if self.apply_inputs is not None:
             self.apply_inputs(self.model, inputs)
         cache = self._jacobians
@@ -100,6 +107,12 @@ class ObservedModel:
             cache.order = self._wanted
         else:
             self.model.step(dt)
+
+    def _look(self) -> None:
+        """What would last and show in nothing is looked at now and then."""
+        self._until_look = LOOK
+        if name := turned_over(self.model.description, self.model.q):
+            raise EstimationError(f'{name!r} of the model points the other way')
 
     def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
         """Add errors to the observed coordinates and solve for all others."""

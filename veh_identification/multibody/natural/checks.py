@@ -1,11 +1,13 @@
-"""Says in words which constraint is redundant and what makes a pose singular."""
+"""Says in words which constraint is redundant, which pose singular, and what is turned over."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from veh_identification.errors import ModelError
-from veh_identification.multibody.natural.records import Description
+from veh_identification.multibody.natural.records import ANGLE, Description
 from veh_identification.types import Array
 
 RANK_TOLERANCE = 1e-8
@@ -53,6 +55,21 @@ def check_implied(description: Description, q: Array) -> None:
                 f'constraint {record.name!r} asks for {record.value:.6g}, but the '
                 f'bodies that share these vectors make it {a @ b:.6g}'
             )
+
+
+def turned_over(description: Description, q: Array) -> str:
+    """Name of an angle whose vector points the other way; empty: all are as they should be.
+
+    The equation of an angle holds half a turn away, too. A step or a correction of more than a
+    quarter of a turn may lead there, and from then on everything is consistent and wrong.
+    """
+    for record in description.constraints:
+        if record.kind == ANGLE:
+            first, second, vector = (description.forms[k].value(q) for k in record.forms)
+            theta = float(q[record.coordinate])
+            if math.cos(theta) * (first @ vector) + math.sin(theta) * (second @ vector) < 0.0:
+                return description.names[record.coordinate]
+    return ''
 
 
 def explain_singularity(
