@@ -281,6 +281,10 @@ MISTAKES: dict[str, Mistake] = {
     'efforts are currents, each leg with its own constant': Mistake(
         forces(lambda f: f / np.array([52.0, 48.0, 50.0, 51.0, 49.0, 50.0])), ('unit', 'scale')
     ),
+    'lengths 5 mm too long': Mistake(lengths(lambda q: q + 0.005), ('length_offset',)),
+    'effort of leg 2 1.05 times too large': Mistake(
+        forces(scaled(1, 1.05, 1, 1, 1, 1)), ('scale',)
+    ),
     'lengths 1.02 times too large': Mistake(lengths(lambda q: 1.02 * q), ('length_scale',)),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),

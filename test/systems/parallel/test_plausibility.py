@@ -86,6 +86,28 @@ def test_what_is_wrong_with_all_legs_at_once_is_named(changes, code, words) -> N
     assert words in found.text
 
 
+@pytest.mark.parametrize(
+    ('changes', 'code', 'words'),
+    [
+        ({'lengths': lambda q: q + 0.005}, 'length_offset', 'all lengths seem to be +5'),
+        (
+            {'forces': lambda f: f * np.array([1.0, 1.04, 1.0, 1.0, 1.0, 1.0])},
+            'scale',
+            'leg_2 seems to be 1.04',
+        ),
+    ],
+)
+def test_what_noise_hides_is_told_with_its_size(changes, code, words) -> None:
+    # Five millimetres move the values by five deviations and the misfit by a twentieth.
+    found = [
+        one
+        for one in plausibility(MODEL, record(**changes), EXCITATION.harmonics)
+        if not one.code.startswith('maybe')
+    ]
+    assert [(one.level, one.code) for one in found] == [('warn', code)]
+    assert words in found[0].text
+
+
 def test_late_efforts_are_left_to_the_estimate() -> None:
     assert codes(record(forces=lambda f: np.roll(f, 2, axis=0))) == []
 

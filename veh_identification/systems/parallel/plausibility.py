@@ -17,6 +17,7 @@ from scipy.optimize import minimize_scalar
 from veh_identification.checks.explanation import (
     CLEARLY_LESS,
     CONVINCING,
+    Family,
     Hypothesis,
     best_explanation,
     explanation_findings,
@@ -30,6 +31,7 @@ from veh_identification.checks.health import (
 )
 from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
+from veh_identification.checks.small_causes import small_cause, small_cause_findings
 from veh_identification.errors import ModelError
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
@@ -155,7 +157,7 @@ def plausibility(
         share, noise, _ = judge.fit(machine)
         as_it_is = judge.misfit(machine)
         if as_it_is < max(EXCESS * noise, FLOOR * GOOD):
-            return findings
+            return [*findings, *_small(judge)]
         sizes = [*gains(judge), *zeros_of_efforts(judge), *offsets_of_lengths(machine)]
         sizes += zeros_of_lengths(judge)
     except ModelError:
@@ -175,8 +177,22 @@ def plausibility(
     told = explanation_findings(
         found, label=record.source, better='forces and motion fit', misfit_text=text, good=GOOD
     )
+    if np.isfinite(as_it_is) and not any(one.level == 'bad' for one in told):
+        findings += _small(judge)
     # A misfit that nothing explains is told by the estimate, with its own figures.
     return [*findings, *(one for one in told if one.code != 'misfit_unexplained')]
+
+
+def _small(judge: Judge) -> list[Finding]:
+    """What noise hides of the forces, but not of the values."""
+    record = judge.machine.record
+    variance = float(np.trace(record.forces.covariance) / 6.0 / record.periods)
+    if not variance > 0.0:
+        return []
+    found = small_cause(judge.machine, small_errors(), judge.residual, variance)
+    if found is not None and found.hypothesis.code == 'effort_delay':
+        return []  # the estimate finds and applies it
+    return small_cause_findings(found, record.source)
 
 
 def _more_often(record: PeriodicRecord) -> list[Finding]:
@@ -349,6 +365,17 @@ def _late(machine: Machine, n: int) -> Machine:
     return replace(machine, record=replace(machine.record, forces=forces))
 
 
+def _slightly_late(machine: Machine, samples: float) -> Machine:
+    """Part of a sample: along the slope of the forces, none where a neighbour is not known."""
+
+    def earlier(mean: Array) -> Array:
+        slope = 0.5 * (np.roll(mean, -1, axis=0) - np.roll(mean, 1, axis=0))
+        return mean + samples * np.nan_to_num(slope)
+
+    forces = _average(machine.record.forces, earlier, np.ones(6))
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
 def units() -> Hypotheses:
     """Lengths and efforts in other units, all legs or one."""
     for unit, factor in LENGTH_UNITS.items():
@@ -462,7 +489,7 @@ def gains(judge: Judge) -> Hypotheses:
             continue
         size = np.ones(6)
         size[k] = factor
-        text = f'the effort of {leg} seems to be {1.0 / factor:.3g} times too large'
+        text = _one_scaled(leg, factor)
         yield Hypothesis('scale', text, partial(_efforts, factor=size), f'effort[{leg}]')
 
 
@@ -470,7 +497,7 @@ def zeros_of_efforts(judge: Judge) -> Hypotheses:
     """One effort that is not tared: the residuals are linear in its zero as well."""
     zeros = _best_sizes(judge, np.ones_like(judge.machine.record.forces.mean))
     for leg, shift in zip(LEGS, np.diag(zeros), strict=True):
-        text = f'the effort of {leg} seems to be {-shift.sum():+.4g} N off its zero'
+        text = _one_untared(leg, float(shift.sum()))
         yield Hypothesis('effort_offset', text, partial(_tared, shift=shift), f'effort[{leg}]')
 
 
@@ -483,10 +510,7 @@ def zeros_of_lengths(judge: Judge) -> Hypotheses:
             continue
         if not abs(shift[k]) < LARGEST_SHIFT:
             continue
-        text = (
-            f'the length of {leg} seems to be {-1e3 * shift[k]:+.3g} mm off its zero (or one of '
-            'its joints is elsewhere)'
-        )
+        text = _one_shifted(leg, float(shift[k]))
         yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), f'position[{leg}]')
 
 
@@ -503,22 +527,78 @@ def _best_shift(judge: Judge, leg: int) -> Array:
     return shift
 
 
+def small_errors() -> Iterator[Family[Machine]]:
+    """Lengths and efforts that are somewhat off, all legs or one, by their corrections."""
+    step = ((LENGTH_STEP,),)
+    yield Family('length_offset', _all_shifted, lambda size: partial(_lengths, shift=size), step,
+                 'position')  # fmt: skip
+    yield Family('length_scale', _all_scaled,
+                 lambda size: partial(_lengths, factor=1.0 + size), step, 'position')  # fmt: skip
+    yield Family('effort_delay', lambda size: f'efforts {size:.3g} samples late',
+                 lambda size: partial(_slightly_late, samples=size), ((0.1,),))  # fmt: skip
+    for leg, one in zip(LEGS, np.eye(6), strict=True):
+        yield Family(
+            'length_offset',
+            partial(_one_shifted, leg),
+            lambda size, one=one: partial(_lengths, shift=size * one),  # type: ignore[misc]
+            step,
+            f'position[{leg}]',
+        )
+        yield Family(
+            'scale',
+            lambda size, leg=leg: _one_scaled(leg, 1.0 + size),  # type: ignore[misc]
+            lambda size, one=one: partial(_efforts, factor=1.0 + size * one),  # type: ignore[misc]
+            step,
+            f'effort[{leg}]',
+        )
+        yield Family(
+            'effort_offset',
+            partial(_one_untared, leg),
+            lambda size, one=one: partial(_tared, shift=size * one),  # type: ignore[misc]
+            ((1.0,),),
+            f'effort[{leg}]',
+        )
+
+
+def _one_scaled(leg: str, factor: float) -> str:
+    return f'the effort of {leg} seems to be {1.0 / factor:.3g} times too large'
+
+
+def _one_untared(leg: str, shift: float) -> str:
+    return f'the effort of {leg} seems to be {-shift:+.4g} N off its zero'
+
+
+def _one_shifted(leg: str, shift: float) -> str:
+    return (
+        f'the length of {leg} seems to be {-1e3 * shift:+.3g} mm off its zero (or one of its '
+        'joints is elsewhere)'
+    )
+
+
+def _all_shifted(shift: float) -> str:
+    return (
+        f'all lengths seem to be {-1e3 * shift:+.3g} mm off their zero (or joints of base or '
+        'platform lie elsewhere along the legs)'
+    )
+
+
+def _all_scaled(longer: float) -> str:
+    return (
+        f'all lengths seem to be {1.0 / (1.0 + longer):.4g} times what they should be (or base '
+        'and platform are described as that much too small)'
+    )
+
+
 def all_legs(judge: Judge) -> Hypotheses:
     """What is wrong with all legs at once, by sizes that the residuals ask for."""
     shift = _best_change(judge, lambda size: {'shift': size})
     if shift is not None:
-        text = (
-            f'all lengths seem to be {-1e3 * shift:+.3g} mm off their zero (or joints of base or '
-            'platform lie elsewhere along the legs)'
-        )
-        yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), 'position')
+        change = partial(_lengths, shift=shift)
+        yield Hypothesis('length_offset', _all_shifted(shift), change, 'position')
     longer = _best_change(judge, lambda size: {'factor': 1.0 + size})
     if longer is not None:
-        text = (
-            f'all lengths seem to be {1.0 / (1.0 + longer):.4g} times what they should be (or '
-            'base and platform are described as that much too small)'
-        )
-        yield Hypothesis('length_scale', text, partial(_lengths, factor=1.0 + longer), 'position')
+        change = partial(_lengths, factor=1.0 + longer)
+        yield Hypothesis('length_scale', _all_scaled(longer), change, 'position')
     rest = judge.residual(judge.machine)
     moved = _moved(judge, np.ones_like(judge.machine.record.forces.mean))
     shifts = np.asarray(np.linalg.lstsq(moved.T, -rest, rcond=None)[0], float)
