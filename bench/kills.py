@@ -11,41 +11,38 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from processes import node, router, veh_id
+
 from veh_identification.errors import UsageError
 from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.bags.records import RawMessage
-from veh_identification.runtime.graph import Graph, find_graph, graph_parameters
+from veh_identification.runtime.graph import Graph, find_graph
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import LATCHED, QoS
 
 PART = 'kills'
-#: Seconds in which a node must be ready, and after the last message until the estimate is read.
-START, SETTLE = 900.0, 5.0
+#: Seconds after the last message until the estimate is read.
+SETTLE = 5.0
 #: Seconds between two checkpoints.
 PERIOD = 0.5
 #: Seconds of the recording behind the last kill, in which a node catches up.
 CATCH_UP = 5.0
 #: Deviations that estimates may differ by.
 WANTED = 0.1
-#: Lines of a process that ended too early which are told.
-TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     bag = folder / case.scenario
     command = ['simulate', case.scenario, '--out', str(bag), '--duration', str(seconds)]
-    subprocess.run([*_veh_id(), *command], check=True, capture_output=True)
+    subprocess.run([*veh_id(), *command], check=True, capture_output=True)
     with BagReader(bag) as reader:
         items = list(reader.raw())
         profiles = {info.topic: info.qos for info in reader.topics.values()}
@@ -207,7 +204,7 @@ class _Run:
         self.case, self.folder, self.profiles = case, folder, profiles
         self.graph: Graph = find_graph(case.graph)
         self.name = self.graph.nodes[-1].name
-        self.endpoint = f'tcp/127.0.0.1:{_free_port()}'
+        self.endpoint = ''
         self.heard: dict[int, Any] = {}
         self.resumed = 0
         folder.mkdir()
@@ -217,10 +214,7 @@ class _Run:
         from veh_identification.runtime.zenoh import ZenohEngine, play
 
         with ExitStack() as stack:
-            router = [*_veh_id(), 'router', '--endpoint', self.endpoint]
-            _await_port(
-                int(self.endpoint.rpartition(':')[2]), stack.enter_context(_process(router))
-            )
+            self.endpoint = stack.enter_context(router())
             for one in self.graph.nodes[:-1]:
                 stack.enter_context(self._node(one.name))
             engine = stack.enter_context(ZenohEngine(endpoint=self.endpoint))
@@ -240,12 +234,12 @@ class _Run:
         self.resumed += 'went on from a state' in line
 
     def _listen(self, engine: Any) -> None:
-        node = engine.create_node('bench_kills')
+        listener = engine.create_node('bench_kills')
         topic, kind = f'/{self.name}/parameters', 'veh_identification/msg/ParameterEstimates'
         qos = LATCHED
         if self.name in ODOMETRY:
             topic, kind, qos = f'/{ODOMETRY[self.name]}', 'nav_msgs/msg/Odometry', QoS(depth=100)
-        node.create_subscription(message_class(kind), topic, self._take, qos)
+        listener.create_subscription(message_class(kind), topic, self._take, qos)
 
     def _take(self, message: Any) -> None:
         stamp = message.header.stamp
@@ -255,19 +249,11 @@ class _Run:
             self.heard = {0: message}
 
     def _node(self, name: str, heard: Callable[[str], None] | None = None) -> Any:
-        file, machine = graph_parameters(self.graph, self.case.config)
-        description = next(one for one in self.graph.nodes if one.name == name)
         values = {
-            **description.parameters,
-            **machine,
             'checkpoint.file': str(self.folder / f'{name}.npz'),
             'checkpoint.period': PERIOD,
         }
-        words = [*_veh_id(), 'run', name, '--engine', 'zenoh', '--endpoint', self.endpoint]
-        words += ['--config', str(file)]
-        for key, value in values.items():
-            words += ['-p', f'{key}:={str(value).lower() if isinstance(value, bool) else value}']
-        return _process(words, description.ready_line, heard)
+        return node(self.graph, name, self.endpoint, self.case.config, values, heard)
 
     def _found(self) -> Found:
         read = _place if self.name in ODOMETRY else _parameters
@@ -292,65 +278,3 @@ def _parameters(message: Any) -> tuple[dict[str, float], dict[str, float]]:
     """Of an estimate, what was excited, with deviations."""
     entries = [one for one in message.parameters if one.excited]
     return {one.name: one.value for one in entries}, {one.name: one.std for one in entries}
-
-
-def _veh_id() -> list[str]:
-    return [sys.executable, '-m', 'veh_identification.cli.main']
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return int(probe.getsockname()[1])
-
-
-def _await_port(port: int, router: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + START
-    while time.monotonic() < end and router.poll() is None:
-        with socket.socket() as probe:
-            if not probe.connect_ex(('127.0.0.1', port)):
-                return
-        time.sleep(0.2)
-    raise RuntimeError(f'the router ended or does not answer within {START:g} s')
-
-
-@contextmanager
-def _process(
-    words: list[str], ready: str = '', heard: Callable[[str], None] | None = None
-) -> Iterator[subprocess.Popen[str]]:
-    """A process that has said that it is ready; ended at the end."""
-    environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    )
-    said, done = threading.Event(), threading.Event()  # that it is ready; that, or it has ended
-    lines = deque[str](maxlen=TOLD)
-
-    def read() -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line.strip())
-            if heard is not None:
-                heard(line)
-            if ready and ready in line:
-                said.set()
-                done.set()
-        done.set()
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        if ready and not done.wait(START):
-            raise RuntimeError(f'not ready within {START:g} s')
-        if ready and not said.is_set():
-            raise RuntimeError(f'ended before it was ready: {" | ".join(lines)}')
-        yield process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        reader.join(5.0)

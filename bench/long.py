@@ -123,6 +123,7 @@ class Watch:
     period_ns: int
     total: int  # recordings of the day
     early: int  # the one to compare the last one with
+    processes: Sequence[int | str] = ('self',)  # whose memory it is
     recording: int = 0
     rows: list[tuple[str, str, bytes, int]] = field(default_factory=list)
     counts: list[dict[str, int]] = field(default_factory=list)
@@ -149,8 +150,8 @@ class Watch:
             self.estimates[self.recording] = collect(self.rows)
         self.rows.clear()
         gc.collect()
-        pages = int(Path('/proc/self/statm').read_text('ascii').split()[1])
-        self.memory.append(pages * 4096 / 2**20)
+        pages = [Path(f'/proc/{one}/statm').read_text('ascii') for one in self.processes]
+        self.memory.append(sum(int(one.split()[1]) for one in pages) * 4096 / 2**20)
         self.recording += 1
 
     def _counted(self, array: Any) -> dict[str, int]:
@@ -254,7 +255,7 @@ def measure(
     """All rows of the table."""
     hours = hours or (2.0 if quick else HOURS)
     count = max(recordings or (6 if quick else RECORDINGS), EARLY + 2)
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix='veh-id-bench-') as folder:
         for plan in PLANS:
             if node and not any(one in str(plan) for one in node):

@@ -11,13 +11,14 @@ from veh_identification.errors import UsageError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
 import kills
+import processes
 
 
 def test_a_process_that_ends_before_it_is_ready_says_why() -> None:
     words = [sys.executable, '-S', '-c', 'print("no such parameter"); raise SystemExit(2)']
     with (
         pytest.raises(RuntimeError, match='ended before it was ready: no such parameter'),
-        kills._process(words, 'node: ready'),
+        processes.running(words, 'node: ready'),
     ):
         pytest.fail('it is not there')
 
@@ -25,7 +26,7 @@ def test_a_process_that_ends_before_it_is_ready_says_why() -> None:
 def test_lines_before_and_behind_the_ready_one_are_heard() -> None:
     heard: list[str] = []
     text = 'import time; print("went on from a state\\nnode: ready" + "\\n9" * 9); time.sleep(60)'
-    with kills._process([sys.executable, '-S', '-c', text], 'node: ready', heard.append) as one:
+    with processes.running([sys.executable, '-S', '-c', text], 'node: ready', heard.append) as one:
         assert 'went on from a state' in heard[0]
         one.kill()
     assert len(heard) == 11
@@ -33,10 +34,10 @@ def test_lines_before_and_behind_the_ready_one_are_heard() -> None:
 
 def test_a_router_that_ended_is_not_waited_for() -> None:
     with (
-        kills._process([sys.executable, '-S', '-c', '']) as router,
+        processes.running([sys.executable, '-S', '-c', '']) as router,
         pytest.raises(RuntimeError, match='ended'),
     ):
-        kills._await_port(kills._free_port(), router)
+        processes.await_port(processes.free_port(), router)
 
 
 def test_without_zenoh_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
