@@ -167,6 +167,22 @@ def test_a_bias_of_a_bad_time_does_not_keep_a_sensor_out_for_good(bias):
     assert filter_.parameter('imu.bias_z') == pytest.approx(bias, abs=0.01)
 
 
+def test_a_fault_does_not_cost_what_was_learnt_in_better_times():
+    """Fixes that stray for a while (bench/observe, `outliers`) cost the place of the antenna."""
+    sensor = Gyroscope('imu', 'body', 0.01, bias_deviation=0.1)
+    settings = ErrorEKFSettings(
+        velocity_deviation=1e-3, acceleration_noise=1e-8, gate_probability=0.999
+    )
+    filter_ = ErrorEKF(ObservedModel(floating_body()), [sensor], settings)
+    filter_.set_parameter('imu.bias_z', 0.15, 1e-3)
+    for k in range(100):
+        filter_.step(0.01, None, [Measurement('imu', 0.01 * k, np.array([0.0, 0.0, 5.15]))])
+    assert filter_.channels['imu'].trust.health.aside
+    place = filter_.size - len(filter_.parameters) + filter_.parameter_names.index('imu.bias_z')
+    assert np.sqrt(filter_.P[place, place]) < 0.01
+    assert filter_.parameter('imu.bias_z') == pytest.approx(0.15, abs=0.01)
+
+
 def test_a_covariance_that_is_assigned_is_the_one_that_steps_use():
     """Compiled steps hold the array itself."""
     filters = []

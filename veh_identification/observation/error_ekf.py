@@ -49,6 +49,8 @@ from veh_identification.types import Array
 
 #: Of `HealthOptions`, what a measurement must keep to that gives no cause for doubt.
 QUIET = (HealthOptions.tolerated, HealthOptions.longest_step, HealthOptions.largest_scatter)
+#: Deviations by which what a sensor has learnt of itself may be off what it usually is.
+IMPLAUSIBLE = 3.0
 
 
 @dataclass(frozen=True)
@@ -433,7 +435,10 @@ class ErrorEKF:
         )
         self._write_down(channel)
         if trust.health.quarantines > before:
-            self.doubt(range(channel.own.start, channel.own.stop))
+            # It may have said wrong things for a while before, which its parameters took up:
+            # nothing else would correct them while it is not used, and with them it would never
+            # agree again. What is plausible was learnt in better times, and is kept.
+            self.doubt(self._implausible(range(channel.own.start, channel.own.stop)))
         if trust.health.aside:
             counts.set_aside = trust.health.quarantines
             if trust.right_after_all and self._give_in(channel):
@@ -450,13 +455,18 @@ class ErrorEKF:
             self.forget(int(state), max(float(self.P[state, state]), gap * gap))
         return True
 
-    def doubt(self, parameters: Iterable[int]) -> None:
-        """Have parameters be unknown: what they were at first, or what was learnt.
+    def _implausible(self, parameters: Iterable[int]) -> list[int]:
+        """Those of parameters that are far from what they usually are."""
+        process = self._process
+        return [
+            k
+            for k in parameters
+            if (self.parameters[k] - process.initial[k]) ** 2
+            > IMPLAUSIBLE**2 * process.variance[k]
+        ]
 
-        A sensor that is set aside may have said wrong things for a while before, which its
-        parameters took up: nothing else would ever correct them, since it is not used, and with
-        them it would never agree again.
-        """
+    def doubt(self, parameters: Iterable[int]) -> None:
+        """Have parameters be unknown: what they were at first, or what was learnt."""
         first, process = self.orders * self.model.size, self._process
         for k in parameters:
             learnt, usual = (self.parameters[k] - process.initial[k]) ** 2, process.variance[k]

@@ -10,7 +10,12 @@ from veh_identification.observation.streaming import OnlineObserver, OnlineOptio
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
-from veh_identification.systems.vehicle.observer.filter_setup import UNKNOWN_TILT, make_filter
+from veh_identification.systems.vehicle.observer.filter_setup import (
+    STARTING_TILT,
+    UNKNOWN_TILT,
+    UPRIGHT_TILT,
+    make_filter,
+)
 from veh_identification.systems.vehicle.observer.online import Known, VehicleSystem
 from veh_identification.systems.vehicle.observer.sensor_models import ARM, ON_TIME
 from veh_identification.systems.vehicle.observer.start import (
@@ -185,6 +190,19 @@ def test_a_car_that_starts_in_a_bend_leans_already():
         filter_.predict(car.observer.step, Inputs(torques, rack=0.01))
     assert begun[5] == pytest.approx(float(model.z[5]), abs=0.002) and begun[5] > 0.02
     assert begun[10:] == pytest.approx(model.z[10:], abs=0.002)
+
+
+@pytest.mark.parametrize(('brake', 'tilt'), [(0.0, STARTING_TILT), (-3000.0, UPRIGHT_TILT)])
+def test_a_lean_that_could_not_be_found_is_not_said_to_be_known(brake, tilt):
+    """Inputs with which the car does not keep its speed: upright, and unsure of it."""
+    car = load(share_directory() / 'config' / 'buggy.yaml')
+    none = Series(np.zeros(0), np.zeros((0, 3)))
+    place, velocity = np.array([0.0, 0.0, 0.28]), np.array([8.2, 0.0])
+    start = Start(place, 0.0, velocity, 0.31, 0.1, 0.03, 0.01, 0.38, torques=(brake,) * 4)
+    filter_ = make_filter(car, Recording(0, None, *[none] * 9), start)
+    assert np.sqrt(np.diag(filter_.P)[4:6]) == pytest.approx(tilt)
+    leans = abs(float(filter_.vehicle.model.z[5]))
+    assert leans > 0.02 if tilt == STARTING_TILT else leans < 1e-9
 
 
 def test_speed_wheels_and_heading_of_a_car_that_drives_err_together():

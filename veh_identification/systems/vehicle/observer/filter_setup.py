@@ -42,6 +42,7 @@ ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
 STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.005, 0.5
+UPRIGHT_TILT = 0.02  # of one whose lean could not be found by driving to the start [rad]
 # Unknown roads: tilts and rates of height and tilt at the start.
 UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
 TILT_TIME = 0.1  # how long a body that tilts on its springs moves one way [s]
@@ -62,8 +63,12 @@ def settings_of(
     inputs: set[str],
     start: Start,
     adaptive: AdaptiveSettings | None = None,
+    settled: bool = True,
 ) -> ErrorEKFSettings:
-    """Noise settings; inputs that are not known make the force walk faster."""
+    """Noise settings; inputs that are not known make the force walk faster.
+
+    `settled`: see `place`.
+    """
     o = car.observer
     deviation, force = _spread(o.position_deviation), _spread(o.force_noise)
     deviation[:2], deviation[3] = start.position_deviation, start.yaw_deviation
@@ -75,9 +80,10 @@ def settings_of(
         rates[YAW] = max(float(rates[YAW]), STARTING_YAW_RATE)
         rates[6:] = np.maximum(rates[6:], start.speed_deviation / car.geometry.wheel_radius)
         # roll, pitch and forces of a car that brakes or turns have not settled yet
-        deviation[4:6] = np.maximum(deviation[4:6], STARTING_TILT)
+        tilt = STARTING_TILT if settled else UPRIGHT_TILT
+        deviation[4:6] = np.maximum(deviation[4:6], tilt)
         # a body that is put down upright in a bend swings to where it belongs
-        rates[4:6] = np.maximum(rates[4:6], STARTING_TILT / TILT_TIME)
+        rates[4:6] = np.maximum(rates[4:6], tilt / TILT_TIME)
         acceleration[:2] = np.maximum(acceleration[:2], STARTING_ACCELERATION)
         acceleration[YAW] = max(float(acceleration[YAW]), STARTING_ACCELERATION)
     if not {'torque', 'pressure'} <= inputs:
@@ -118,15 +124,15 @@ def settings_of(
     )
 
 
-def place(vehicle: Vehicle, start: Start) -> None:
-    """Put a vehicle at the start."""
+def place(vehicle: Vehicle, start: Start) -> bool:
+    """Put a vehicle at the start; whether its springs are where such a drive has them."""
     _put(vehicle, start)
-    if start.moving:
-        _settle(vehicle, start)
+    settled = not start.moving or _settle(vehicle, start)
     if vehicle.car.road.unknown:
         vehicle.ground[0, 0] = start.elevation
     else:
         vehicle.elevation = start.elevation
+    return settled
 
 
 def _put(vehicle: Vehicle, start: Start) -> None:
@@ -143,11 +149,12 @@ def _put(vehicle: Vehicle, start: Start) -> None:
     )
 
 
-def _settle(vehicle: Vehicle, start: Start) -> None:
+def _settle(vehicle: Vehicle, start: Start) -> bool:
     """Drive to the start for a while and put right what is known of it; the springs stay.
 
     A body that is put down upright in a bend swings to where it belongs, and tyres that do not
     slip push it. Gyroscope and accelerometer, who know better, would be set aside for it.
+    False: the car does not drive so with these inputs, and stands upright.
     """
     model, known = vehicle.model, vehicle.state()
     _put(vehicle, carried_back(start, SETTLING))
@@ -155,7 +162,7 @@ def _settle(vehicle: Vehicle, start: Start) -> None:
         _drive_steadily(vehicle, start)
     except EstimationError:  # upright is better than nowhere
         vehicle.restore(known)
-        return
+        return False
     z, zd = model.z, model.zd
     sideslip = float(wrap_angle(np.arctan2(zd[1], zd[0]) - z[YAW]))
     found = start if abs(sideslip) > LARGEST_SIDESLIP else with_sideslip(start, sideslip)
@@ -164,8 +171,10 @@ def _settle(vehicle: Vehicle, start: Start) -> None:
     errors[0, YAW] = wrap_angle(found.yaw - z[YAW])
     errors[0, POSE:] = start.wheel_angles - z[POSE:10]
     errors[1, :2], errors[1, YAW] = found.velocity - zd[:2], found.yaw_rate - zd[YAW]
-    if not _moved(vehicle, errors):
-        vehicle.restore(known)
+    if _moved(vehicle, errors):
+        return True
+    vehicle.restore(known)
+    return False
 
 
 def _drive_steadily(vehicle: Vehicle, start: Start) -> None:
@@ -206,13 +215,13 @@ def make_filter(
     """
     vehicle = Vehicle(car)
     observed = ObservedVehicle(vehicle)
-    place(vehicle, start)
+    settled = place(vehicle, start)
     velocity = velocity or len(recording.velocity) > 0
     fixes = None if car.observer.thesis else fix_delay(car, velocity)
     filter_ = VehicleErrorEKF(
         observed,
         make_sensors(car, vehicle, recording, velocity),
-        settings_of(car, recording.inputs, start, adaptive),
+        settings_of(car, recording.inputs, start, adaptive, settled),
         car.sensors.gps.position,
         leak=SIDE_LEAK if rolling(car) else 0.0,
         stated=stated(described or car),
