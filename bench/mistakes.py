@@ -10,6 +10,10 @@ for other mistakes or real machines. One module per system: bench/mistaken.
 
 Every row is written to FILE at once; with --resume those that it holds are not made again, so that
 parts of the table can be made one after the other, and after an interruption.
+
+    veh-id bench mistakes --json FILE --sample 40 --seed 1 --sampled SAMPLE --markdown PAGE
+
+makes rows of FILE again that are drawn by chance, 40 of each system (mistaken/sample.py).
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mistaken import SYSTEMS
+from mistaken import SYSTEMS, sample
 from mistaken.common import NAMED, NOTED, OTHER, REFUSED, SILENT, WITHIN, WORDS, judged
 
 from veh_identification.atomic import write_text
@@ -44,6 +48,8 @@ FURTHER = 9
 QUICK: dict[str, Any] = {'recordings': 1, 'live': 1, 'clean': 1}
 WAYS = ('offline', 'live')
 Row = dict[str, Any]
+#: What a row of the store holds.
+ROW = ('system', 'recording', 'way', 'mistake', 'result', 'what', 'code')
 #: Marks rows that are not of the present state of the code.
 EARLIER = '(earlier)'
 
@@ -67,6 +73,7 @@ class Job:
     live: bool = True  # mistakes also through the node; it hears of clean ones in any case
     only: Sequence[str] = ()  # parts of the names of mistakes
     known: frozenset[Key] = frozenset()  # rows that need not be made
+    drawn: frozenset[Key] | None = None  # rows that are wanted alone
 
     def missing(self, titles: Iterable[str]) -> list[tuple[str, str]]:
         """Mistakes ('': none) and ways whose rows are wanted."""
@@ -83,6 +90,7 @@ class Job:
             (title, way)
             for title, way in wanted
             if (self.system, self.recording, way, title) not in self.known
+            and (self.drawn is None or (self.system, self.recording, way, title) in self.drawn)
         ]
 
 
@@ -120,16 +128,8 @@ def _all_of(job: Job) -> list[Row]:
     return list(one_recording(job))
 
 
-def _row(system: str, k: int, way: str, mistake: str, result: str, what: str) -> Row:
-    return {
-        'system': system,
-        'recording': k,
-        'way': way,
-        'mistake': mistake,
-        'result': result,
-        'what': what,
-        'code': code(),
-    }
+def _row(*values: Any) -> Row:
+    return dict(zip(ROW, (*values, code()), strict=True))
 
 
 @cache
@@ -172,6 +172,22 @@ def collect(
             yield from rows
 
 
+def again(
+    stored: Sequence[Row], systems: Iterable[str], count: int, seed: int, made: Sequence[Row] = ()
+) -> Iterator[Row]:
+    """Rows of a store drawn by chance and made again, with what they were; not those of `made`."""
+    old = {key_of(row): row for row in stored if row['system'] in systems and row['mistake']}
+    keys = frozenset(sample.drawn(old, count, seed))
+    known = frozenset(key_of(row) for row in made if row['seed'] == seed)
+    places = sorted({key[:2] for key in keys})
+    for system, recording in places:
+        for row in one_recording(Job(system, recording, True, known=known, drawn=keys)):
+            was = old[key_of(row)]
+            yield {
+                **row, 'seed': seed, 'was': was['result'], 'was_code': was.get('code', ''),
+            }  # fmt: skip
+
+
 def figures(rows: Sequence[Row]) -> list[Row]:
     """For the table of `veh-id bench`."""
     made: list[Row] = []
@@ -207,8 +223,10 @@ def figures(rows: Sequence[Row]) -> list[Row]:
     return made
 
 
-def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
+def markdown(rows: Sequence[Row], present: Sequence[str] = (), before: Sequence[str] = ()) -> str:
     """The page of the documents; `present`: commits whose rows count, all without any.
+
+    `before`: lines of other sections, before those of the systems.
 
     Such an entry may be of one system alone (`vehicle:COMMIT`). Rows of other states of the code
     stand, marked, where there is none of these.
@@ -231,6 +249,7 @@ def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
     if len(now) < len(rows):
         lines += [f'{EARLIER}: made by earlier states of the code and not again; not counted '
                   'above.', '']  # fmt: skip
+    lines += before
     for system in dict.fromkeys(row['system'] for row in rows):
         own = [row for row in rows if row['system'] == system]
         counted = [row for row in now if row['system'] == system]
@@ -321,6 +340,10 @@ def options_parser() -> argparse.ArgumentParser:
     add('--clean', type=int, default=FURTHER, help='further clean recordings')
     add('--workers', type=int, default=1)
     add('--json', type=Path, help='rows are added to those that it holds')
+    add('--sample', type=int, default=0, help='rows of --json of each system made again')
+    add('--seed', type=int, default=1, help='of the sample')
+    add('--sampled', type=Path, help='rows of the sample, and what they were')
+    add('--notes', type=Path, help='sections of the page that are written by hand')
     add('--resume', action='store_true', help='rows that the file holds are not made again')
     add('--table', action='store_true', help='make nothing: the table of the rows in the file')
     add('--markdown', type=Path, help='the page of the documents')
@@ -339,11 +362,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: dict[Key, Row] = {}
     if options.json is not None and options.json.is_file():
         rows = {key_of(row): row for row in json.loads(options.json.read_text('utf-8'))}
-    if not options.table:
+    sampled: list[Row] = []
+    if options.sampled is not None and options.sampled.is_file():
+        sampled = json.loads(options.sampled.read_text('utf-8'))
+    if options.sample:
+        _sample(options, rows, sampled)
+    elif not options.table:
         _make(options, rows)
     found = sorted(rows.values(), key=_order)
     if options.markdown is not None:
-        options.markdown.write_text(markdown(found, options.present), 'utf-8')
+        before = sample.section(sorted(sampled, key=_order)) if sampled else []
+        if options.notes is not None:
+            before += [*options.notes.read_text('utf-8').splitlines(), '']
+        options.markdown.write_text(markdown(found, options.present, before), 'utf-8')
     for row in figures(found):
         print(f'{row["case"]:70} {row["ours"]:6.1f} {row["unit"]} {row["wanted"]}')
     for row in found:
@@ -370,6 +401,17 @@ def _make(options: argparse.Namespace, rows: dict[Key, Row]) -> None:
     )
     for row in made:
         rows[key_of(row)] = row
+        if options.json is not None:
+            write_text(options.json, json.dumps([*rows.values()], indent=1) + '\n')
+
+
+def _sample(options: argparse.Namespace, rows: dict[Key, Row], sampled: list[Row]) -> None:
+    """Rows of the store drawn by chance, each kept at once in both files."""
+    for row in again([*rows.values()], options.systems, options.sample, options.seed, sampled):
+        sampled.append(row)
+        rows[key_of(row)] = {name: row[name] for name in ROW}
+        if options.sampled is not None:
+            write_text(options.sampled, json.dumps(sampled, indent=1) + '\n')
         if options.json is not None:
             write_text(options.json, json.dumps([*rows.values()], indent=1) + '\n')
 

@@ -1,0 +1,94 @@
+"""A random sample of the rows of a table, made again on one commit, and what it says.
+
+A table that was made part by part, mostly where something had failed, leans upwards: rows that
+once were right are not made again. A sample by chance does not.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+from mistaken.common import NAMED, OTHER, SILENT, WORDS
+
+Row = dict[str, Any]
+Key = tuple[str, int, str, str]
+
+
+def drawn(keys: Iterable[Key], count: int, seed: int) -> list[Key]:
+    """So many rows of each system, as many of each way, by chance; the order of `keys` is no
+    matter, and what is drawn of one system does not depend on the others."""
+    strata: dict[tuple[str, str], list[Key]] = {}
+    for key in sorted(keys):
+        strata.setdefault((key[0], key[2]), []).append(key)
+    ways = Counter(system for system, _ in strata)
+    found: list[Key] = []
+    for (system, way), own in strata.items():
+        rng = np.random.default_rng((seed, zlib.crc32(f'{system} {way}'.encode())))
+        share = min(len(own), -(-count // ways[system]))
+        found += [own[k] for k in rng.permutation(len(own))[:share]]
+    return found
+
+
+def interval(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Where a share lies of which so many were seen (Clopper and Pearson)."""
+    rest = 0.5 * (1.0 - level)
+    low = float(beta.ppf(rest, right, total - right + 1)) if right else 0.0
+    high = float(beta.ppf(1.0 - rest, right + 1, total - right)) if right < total else 1.0
+    return low, high
+
+
+def section(rows: Sequence[Row]) -> list[str]:
+    """Lines of the page: shares by system, and what is another than it was."""
+    seeds = ', '.join(str(one) for one in sorted({row['seed'] for row in rows}))
+    codes = ', '.join(sorted({row['code'] for row in rows}))
+    lines = [
+        '## A random sample on one commit',
+        '',
+        f'Rows of the tables below drawn by chance (seed {seeds}, `--sample`), as many offline as '
+        f'live, and made again by {codes}. The interval is that of Clopper and Pearson, 95 %. '
+        'These rows stand in the tables below as well.',
+        '',
+        '| system | way | rows | right cause named | interval | within three sigma or noted '
+        '| refused | told with another cause | SILENT | stored as named |',
+        '|---|---|---|---|---|---|---|---|---|---|',
+    ]
+    by: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        by.setdefault((row['system'], row['way']), []).append(row)
+    for (system, way), own in by.items():
+        lines.append(_line(system, way, own))
+    if rows:
+        lines.append(_line('all', '', rows))
+    other = [row for row in rows if row['result'] != row['was']]
+    lines += ['', f'{len(other)} of {len(rows)} rows came out as another than stored:', '']
+    for row in other:
+        told = f' ({row["what"][:90]})' if row['result'] in (OTHER, SILENT) else ''
+        lines.append(
+            f'- {row["system"]} {row["recording"]} {row["way"]}, {row["mistake"]}: '
+            f'{WORDS[row["was"]]} by {row["was_code"]}, {WORDS[row["result"]]}{told}'
+        )
+    return [*lines, '']
+
+
+def _line(system: str, way: str, rows: Sequence[Row]) -> str:
+    counts = Counter(row['result'] for row in rows)
+    low, high = interval(counts[NAMED], len(rows))
+    cells = [
+        system,
+        way,
+        len(rows),
+        f'{counts[NAMED]} ({100.0 * counts[NAMED] / len(rows):.0f} %)',
+        f'{100.0 * low:.0f} to {100.0 * high:.0f} %',
+        counts['within'] + counts['noted'],
+        counts['refused'],
+        counts[OTHER],
+        counts[SILENT],
+        sum(row['was'] == NAMED for row in rows),
+    ]
+    return f'| {" | ".join(map(str, cells))} |'
