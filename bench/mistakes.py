@@ -74,6 +74,7 @@ class Job:
     only: Sequence[str] = ()  # parts of the names of mistakes
     known: frozenset[Key] = frozenset()  # rows that need not be made
     drawn: frozenset[Key] | None = None  # rows that are wanted alone
+    unlisted: bool = False  # the mistakes that were thought of after the checks stood
 
     def missing(self, titles: Iterable[str]) -> list[tuple[str, str]]:
         """Mistakes ('': none) and ways whose rows are wanted."""
@@ -99,7 +100,10 @@ def one_recording(job: Job) -> Iterator[Row]:
     name, k = job.system, job.recording
     system = importlib.import_module(f'mistaken.{name}')
     ways = getattr(system, 'WAYS', WAYS)
-    missing = [one for one in job.missing(system.MISTAKES) if one[1] in ways]
+    mistakes = system.MISTAKES
+    if job.unlisted:
+        mistakes = importlib.import_module(f'mistaken.unlisted.{name}').MISTAKES
+    missing = [one for one in job.missing(mistakes) if one[1] in ways]
     if not missing:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +121,7 @@ def one_recording(job: Job) -> Iterator[Row]:
                 what = ', '.join(sorted(told.bad)) or told.refusal
                 yield _row(name, k, way, '', 'false' if what else 'clean', what)
                 continue
-            mistake = system.MISTAKES[title]
+            mistake = mistakes[title]
             if title != before:
                 case, before = mistake.change(clean), title
             told = getattr(system, way)(case, place)
@@ -156,10 +160,11 @@ def collect(
     only: Sequence[str] = (),
     ways: Sequence[str] = WAYS,
     known: frozenset[Key] = frozenset(),
+    unlisted: bool = False,
 ) -> Iterator[Row]:
     """The rows of all systems: mistakes in `recordings`, through the node in `live` of them."""
     jobs = [
-        Job(name, first + k, k < recordings, ways, k < live, only, known)
+        Job(name, first + k, k < recordings, ways, k < live, only, known, unlisted=unlisted)
         for name in systems
         for k in range(recordings + clean)
     ]
@@ -343,6 +348,7 @@ def options_parser() -> argparse.ArgumentParser:
     add('--sample', type=int, default=0, help='rows of --json of each system made again')
     add('--seed', type=int, default=1, help='of the sample')
     add('--sampled', type=Path, help='rows of the sample, and what they were')
+    add('--unlisted', action='store_true', help='mistakes that were thought of later, alone')
     add('--notes', type=Path, help='sections of the page that are written by hand')
     add('--resume', action='store_true', help='rows that the file holds are not made again')
     add('--table', action='store_true', help='make nothing: the table of the rows in the file')
@@ -397,6 +403,7 @@ def _make(options: argparse.Namespace, rows: dict[Key, Row]) -> None:
         ways=options.ways,
         first=options.first,
         known=frozenset(rows) if options.resume else frozenset(),
+        unlisted=options.unlisted,
         **counts,
     )
     for row in made:
