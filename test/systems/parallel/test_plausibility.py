@@ -160,3 +160,59 @@ def test_without_limits_lengths_are_judged_by_those_at_home() -> None:
     (found,) = length_range(unlimited, 1e3 * run().lengths, 'joint_states')
     assert 'in mm' in found.text
     assert length_range(unlimited, run().lengths, 'joint_states') == []
+
+
+def _of_robot(**fields):
+    robot = replace(CONFIGURATION.robot, **fields)
+    return type(MODEL)(robot, MODEL.structure)
+
+
+@pytest.mark.parametrize(
+    ('fields', 'code', 'words'),
+    [
+        ({'gravity': np.array([0.0, 0.0, -1.0])}, 'gravity', 'not 1 m/s^2'),
+        ({'gravity': np.zeros(3)}, 'gravity', '-9.807'),
+        (
+            {
+                'base_joints': np.roll(CONFIGURATION.robot.base_joints, 1, axis=0),
+                'alpha_axes': np.roll(CONFIGURATION.robot.alpha_axes, 1, axis=0),
+            },
+            'geometry',
+            'listed from that of leg_6 on',
+        ),
+        (
+            {'platform_joints': CONFIGURATION.robot.platform_joints * [1.0, -1.0, 1.0]},
+            'geometry',
+            'mirrored',
+        ),
+        (
+            {'platform_joints': CONFIGURATION.robot.platform_joints * [1.1, 1.1, 1.0]},
+            'geometry',
+            '1.1 times too far out',
+        ),
+        (
+            {'base_joints': CONFIGURATION.robot.base_joints * [1.05, 1.05, 1.0]},
+            'geometry',
+            '1.05 times too far out',
+        ),
+        (
+            {'platform_joints': CONFIGURATION.robot.platform_joints - [0.0, 0.0, 0.02]},
+            'geometry',
+            'mm too high',
+        ),
+    ],
+)
+def test_a_wrong_drawing_is_named(fields, code, words) -> None:
+    (found,) = plausibility(_of_robot(**fields), record(), EXCITATION.harmonics)
+    assert (found.level, found.code) == ('bad', code)
+    assert words in found.text
+
+
+@pytest.mark.parametrize('zero', [0.0, 0.01])
+def test_a_leg_that_counts_inwards_is_named(zero) -> None:
+    def inwards(q):
+        q = q.copy()
+        q[:, 2] = 2.0 * q[:, 2].mean() + zero - q[:, 2]
+        return q
+
+    assert codes(record(lengths=inwards)) == [('bad', 'length_sign')]

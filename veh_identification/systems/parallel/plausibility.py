@@ -68,6 +68,10 @@ LENGTH_UNITS = {**LENGTH.others, 'inches': 1.0 / 0.0254, 'feet': 1.0 / 0.3048, '
 LENGTH_STEP, LARGEST_SHIFT = 2e-3, 0.1
 #: The same of all legs together: m, or share of the lengths.
 LARGEST_CHANGE = 0.05
+#: On earth (m/s^2); what lies between these is somebody's own value.
+GRAVITY, WEAKEST_GRAVITY, STRONGEST_GRAVITY = 9.80665, 8.0, 12.0
+#: Errors of a drawing that are looked for: share of the radii, m along the axis of the platform.
+LARGEST_RADIUS, LARGEST_HEIGHT = 0.3, 0.1
 
 
 @dataclass(frozen=True)
@@ -318,7 +322,9 @@ def every_hypothesis(machine: Machine) -> Hypotheses:
     yield from units()
     yield from signs()
     yield from orders()
+    yield from inwards(machine)
     yield from descriptions(machine.model.robot)
+    yield from listed_otherwise(machine.model.robot)
     for steps in (sign * lag for lag in LAGS for sign in (1, -1)):
         yield Hypothesis('effort_delay', f'efforts {steps} samples late', partial(_late, n=steps))
 
@@ -453,15 +459,64 @@ def descriptions(robot: Hexapod) -> Hypotheses:
     text = 'home seems to lie on the other side of the base: z of another sign'
     changes.append(('home_mirrored', text, 'home', {'home': mirrored}))
     size = float(np.linalg.norm(g))
+    if not WEAKEST_GRAVITY < size < STRONGEST_GRAVITY:  # in g, in mm/s^2, none
+        if size:
+            text = f'gravity seems to be {GRAVITY:.4g} m/s^2, not {size:.4g} m/s^2'
+            changes.append(('gravity', text, 'gravity', {'gravity': GRAVITY / size * g}))
+        size = GRAVITY
     for axis in np.eye(3):
         for sign in (1.0, -1.0):
             other = sign * size * axis
-            if size and not np.allclose(other, g):
+            if not np.allclose(other, g):
                 shown = ', '.join(f'{value:.4g}' for value in other + 0.0)
                 text = f'gravity seems to be ({shown}) m/s^2 in the base frame'
                 changes.append(('gravity', text, 'gravity', {'gravity': other}))
     for code, text, entry, fields in changes:
         yield Hypothesis(code, text, partial(_described, fields=fields), f'entry {entry}')
+
+
+def inwards(machine: Machine) -> Hypotheses:
+    """A sensor that counts against its leg: the mean length stands where home has it."""
+    nominal = inverse_kinematics(machine.model.robot, machine.model.robot.home)[0]
+    for k, leg in enumerate(LEGS):
+        text = f'the length of {leg} seems to be counted inwards: it must grow with the leg'
+        change = partial(_counted, leg=k, nominal=float(nominal[k]))
+        yield Hypothesis('length_sign', text, change, f'position[{leg}]')
+
+
+def _counted(machine: Machine, leg: int, nominal: float) -> Machine:
+    sign = np.ones(6)
+    sign[leg] = -1.0
+
+    def outwards(mean: Array) -> Array:
+        found = mean.copy()
+        centre = float(found[:, leg].mean())
+        # A length that is told as positive was taken from another zero; one that is not, from 0.
+        found[:, leg] = (2.0 * centre if centre > 0.0 else centre + nominal) - found[:, leg]
+        return found
+
+    lengths = _average(machine.record.lengths, outwards, sign)
+    return replace(machine, record=replace(machine.record, lengths=lengths))
+
+
+def listed_otherwise(robot: Hexapod) -> Hypotheses:
+    """Joints of base or platform in another order than the legs, or of mirrored axes."""
+    parts = {'base': ('base_joints', 'alpha_axes'), 'platform': ('platform_joints',)}
+    for part, entries in parts.items():
+        own = {entry: getattr(robot, entry) for entry in entries}
+        for turn in range(1, 6):
+            text = f'the joints of the {part} seem to be listed from that of {LEGS[-turn]} on'
+            fields = {entry: np.roll(value, -turn, axis=0) for entry, value in own.items()}
+            yield _geometry(text, part, fields)
+        fields = {entry: value[::-1] for entry, value in own.items()}
+        yield _geometry(f'the joints of the {part} seem to be listed backwards', part, fields)
+        for axis, mirror in zip('xy', np.ones((2, 3)) - 2.0 * np.eye(2, 3), strict=True):
+            text = f'the joints of the {part} seem to be mirrored: {axis} of another sign'
+            yield _geometry(text, part, {entry: value * mirror for entry, value in own.items()})
+
+
+def _geometry(text: str, part: str, fields: dict[str, Array]) -> Hypothesis[Machine]:
+    return Hypothesis('geometry', text, partial(_described, fields=fields), f'entry {part}')
 
 
 def _described(machine: Machine, fields: dict[str, Array]) -> Machine:
@@ -591,14 +646,16 @@ def _all_scaled(longer: float) -> str:
 
 def all_legs(judge: Judge) -> Hypotheses:
     """What is wrong with all legs at once, by sizes that the residuals ask for."""
-    shift = _best_change(judge, lambda size: {'shift': size})
+    machine = judge.machine
+    shift = _best_change(judge, lambda size: _lengths(machine, shift=size))
     if shift is not None:
         change = partial(_lengths, shift=shift)
         yield Hypothesis('length_offset', _all_shifted(shift), change, 'position')
-    longer = _best_change(judge, lambda size: {'factor': 1.0 + size})
+    longer = _best_change(judge, lambda size: _lengths(machine, factor=1.0 + size))
     if longer is not None:
         change = partial(_lengths, factor=1.0 + longer)
         yield Hypothesis('length_scale', _all_scaled(longer), change, 'position')
+    yield from _drawings(judge)
     rest = judge.residual(judge.machine)
     moved = _moved(judge, np.ones_like(judge.machine.record.forces.mean))
     shifts = np.asarray(np.linalg.lstsq(moved.T, -rest, rcond=None)[0], float)
@@ -608,6 +665,34 @@ def all_legs(judge: Judge) -> Hypotheses:
     )
     yield Hypothesis('effort_offset', text, partial(_tared, shift=shifts), 'effort')
     yield from _gains_of_all(judge)
+
+
+def _drawings(judge: Judge) -> Hypotheses:
+    """Joints that are described farther out or in, or higher, than they are."""
+    robot = judge.machine.model.robot
+    out = np.array([1.0, 1.0, 0.0])
+    for entry, part in (('base_joints', 'base'), ('platform_joints', 'platform')):
+        joints = getattr(robot, entry)
+
+        def wider(share: float, entry: str = entry, joints: Array = joints) -> Machine:
+            return _described(judge.machine, {entry: joints * (1.0 + share * out)})
+
+        share = _best_change(judge, wider, LARGEST_RADIUS)
+        if share is not None:
+            told = 1.0 / (1.0 + share)
+            text = f'the joints of the {part} seem to be described {told:.3g} times too far out'
+            yield _geometry(text, part, {entry: joints * (1.0 + share * out)})
+
+    def higher(metres: float) -> Machine:
+        return _described(
+            judge.machine, {'platform_joints': robot.platform_joints + [0.0, 0.0, metres]}
+        )
+
+    metres = _best_change(judge, higher, LARGEST_HEIGHT)
+    if metres is not None:
+        text = f'the joints of the platform seem to be described {-1e3 * metres:+.3g} mm too high'
+        fields = {'platform_joints': robot.platform_joints + [0.0, 0.0, metres]}
+        yield _geometry(text, 'platform', fields)
 
 
 def _gains_of_all(judge: Judge) -> Hypotheses:
@@ -637,23 +722,25 @@ def _gains_of_all(judge: Judge) -> Hypotheses:
     yield Hypothesis('scale' if known else 'unit', text, change, 'effort')
 
 
-def _best_change(judge: Judge, sized: Callable[[float], dict[str, float]]) -> float | None:
-    """The size of a change of all lengths that leaves least; None where it is no size within.
+def _best_change(
+    judge: Judge, sized: Callable[[float], Machine], largest: float = LARGEST_CHANGE
+) -> float | None:
+    """The size of a change of all legs that leaves least; None where it is no size within.
 
     Noise turns with the poses, so that steps along the residuals stop on the way.
     """
 
     def left(size: float) -> float:
         try:
-            return float(np.linalg.norm(judge.residual(_lengths(judge.machine, **sized(size)))))
+            return float(np.linalg.norm(judge.residual(sized(size))))
         except ModelError:  # no pose has such lengths
             return worst
 
     worst = float(np.linalg.norm(np.nan_to_num(judge.machine.record.forces.mean)))
     found = minimize_scalar(
-        left, bounds=(-LARGEST_CHANGE, LARGEST_CHANGE), method='bounded', options={'xatol': 1e-4}
+        left, bounds=(-largest, largest), method='bounded', options={'xatol': 2e-3 * largest}
     )
-    return float(found.x) if abs(found.x) < 0.95 * LARGEST_CHANGE else None
+    return float(found.x) if abs(found.x) < 0.95 * largest else None
 
 
 def _best_sizes(judge: Judge, change: Array) -> Array:
