@@ -135,3 +135,9 @@ def test_steps_that_are_not_small_beside_the_signal_are_coarse():
     assert found.level == 'bad'
     assert check_coarse(np.round(SIGNAL / 0.1) * 0.1, 'effort', 'N m') == []
     assert check_coarse(np.full(TIME.size, 2.0), 'effort', 'N m') == []
+
+
+def test_coarse_steps_below_the_least_are_no_matter() -> None:
+    value = 0.01 * np.round(np.random.default_rng(1).standard_normal(1000))
+    assert [one.code for one in check_coarse(value, 'gyro', 'rad/s')] == ['coarse']
+    assert check_coarse(value, 'gyro', 'rad/s', 0.02) == []

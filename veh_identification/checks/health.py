@@ -26,6 +26,9 @@ TICKS = 5.0
 SATURATED_SHARE = 0.005
 #: Steps of a channel over its deviation from which on it is coarse, and too coarse for anything.
 COARSE, TOO_COARSE = 0.5, 1.5
+#: Steps of a vehicle's channels below which they are no matter, by unit: a channel that hardly
+#: varies (a car that goes straight on) may have steps as large as it varies.
+LEAST_STEPS = {'rad/s': 0.02, 'm/s^2': 0.3, 'm': 1e-3, 'N': 100.0, 'm/s': 0.5}
 #: Share of the samples that are no numbers.
 MISSING_SHARE = 0.01
 #: Changes below this share of the largest value are rounding.
@@ -212,8 +215,11 @@ def check_saturated(value: Array, where: str, *, filtered: bool = False) -> list
     return []
 
 
-def check_coarse(value: Array, where: str, unit: str) -> list[Finding]:
-    """A channel whose steps are not small beside what it shows: rounding is no noise then."""
+def check_coarse(value: Array, where: str, unit: str, least: float = 0.0) -> list[Finding]:
+    """A channel whose steps are not small beside what it shows: rounding is no noise then.
+
+    `least`: smaller steps are no matter, what varies little may be coarse beside it.
+    """
     good = value[np.isfinite(value)]
     levels = np.unique(good)
     if len(good) < 200 or len(levels) < 2:
@@ -222,7 +228,7 @@ def check_coarse(value: Array, where: str, unit: str) -> list[Finding]:
     # The usual step: single values between two others come from conversions.
     step = float(np.median(steps))
     size = float(np.std(good))
-    if step < COARSE * size:
+    if step < max(COARSE * size, least):
         return []
     text = (
         f'{where} has {len(levels)} different values, {step:.3g} {unit} apart, and varies by '

@@ -32,6 +32,7 @@ from veh_identification.checks.health import (
 from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
 from veh_identification.checks.small_causes import small_cause, small_cause_findings
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.errors import ModelError
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
@@ -288,13 +289,13 @@ def channel_findings(
 
     Without a fundamental the motion does not repeat, and nothing can be said of the last.
     """
-    found = length_range(robot, legs.values[:, :6], topic)
+    found = _two_sources(legs, topic) or length_range(robot, legs.values[:, :6], topic)
     if found:
         return found
     repeated: list[Finding] = []
     moving = np.ones(len(legs), dtype=bool)
     for k in range(legs.values.shape[1]):
-        where = f'{topic}, {"position" if k < 6 else "effort"}[{LEGS[k % 6]}]'
+        where = _channel(topic, k)
         value = legs.values[:, k]
         found += check_saturated(value, where) or check_stuck(
             legs.stamps, value, where, moving=moving
@@ -304,6 +305,21 @@ def channel_findings(
     if not found and fundamental_hz is not None:
         found += _changes(legs, topic, 1.0 / fundamental_hz)
     return [*found, *told_once(repeated)]
+
+
+def _channel(topic: str, column: int) -> str:
+    return f'{topic}, {"position" if column < 6 else "effort"}[{LEGS[column % 6]}]'
+
+
+def _two_sources(legs: TimeSeries, topic: str) -> list[Finding]:
+    """Messages that come from two sources by turns: nothing else can be said of them."""
+    return told_once(
+        [
+            one
+            for k in range(legs.values.shape[1])
+            for one in check_two_sources(legs.values[:, k], _channel(topic, k))
+        ]
+    )
 
 
 def _changes(legs: TimeSeries, topic: str, period: float) -> list[Finding]:

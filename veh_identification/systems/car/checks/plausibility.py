@@ -13,7 +13,11 @@ from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
 from veh_identification.systems.car.checks.gyro_zeros import check_gyro_zero
 from veh_identification.systems.car.checks.lags import check_late
-from veh_identification.systems.car.checks.ranges import check_health, check_ranges
+from veh_identification.systems.car.checks.ranges import (
+    check_health,
+    check_ranges,
+    check_sources,
+)
 from veh_identification.systems.car.checks.relations import (
     check_axes,
     check_wrench_point,
@@ -43,7 +47,7 @@ def check_plausibility(
 
 
 def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) -> list[Finding]:
-    found = check_ranges(recording, configuration)
+    found = check_sources(recording, configuration) or check_ranges(recording, configuration)
     shown = channels(recording, imu, configuration)
     if shown is None:
         return found

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.health import (
+    LEAST_STEPS,
+    check_coarse,
     check_lost,
     check_missing,
     check_repeated,
@@ -28,6 +30,7 @@ from veh_identification.checks.ranges import (
     check_range,
     size_of,
 )
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.channels import LIGHTEST, Channels
@@ -131,13 +134,9 @@ def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -
     return [replace(found[0], where=where, text=f'{found[0].text} (the same of {others})')]
 
 
-def check_health(
-    recording: CarRecording, shown: Channels, configuration: CarDescription
-) -> list[Finding]:
-    """Channels that are stuck, cut off, repeated, missing or lost on the way."""
-    topics, found = configuration.topics, []
-    repeated: list[Finding] = []
-    lost: list[Finding] = []
+def _by_place(recording: CarRecording, configuration: CarDescription) -> dict[str, TimeSeries]:
+    """All series that are used, by topic, and by name where a topic holds several."""
+    topics = configuration.topics
     places = {
         topics['imu']: recording.imu,
         topics['speed']: recording.speed,
@@ -145,18 +144,50 @@ def check_health(
     }
     places |= {f'{topics["joints"]}.position[{n}]': s for n, s in recording.joints.items()}
     places |= {topics[f'wrench_{c}']: s for c, s in recording.wrenches.items()}
-    for where, series in places.items():
-        if series is None:
-            continue
+    return {where: series for where, series in places.items() if series is not None}
+
+
+def _channel(where: str, series: TimeSeries, name: str) -> str:
+    return where if series.values.shape[1] == 1 else f'{where}.{name}'
+
+
+def check_sources(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Topics on which two sources publish by turns: nothing else can be said of them."""
+    return [
+        one
+        for where, series in _by_place(recording, configuration).items()
+        for one in told_once(
+            [
+                found
+                for column, name in enumerate(series.names)
+                for found in check_two_sources(
+                    series.values[:, column], _channel(where, series, name)
+                )
+            ]
+        )
+    ]
+
+
+def check_health(
+    recording: CarRecording, shown: Channels, configuration: CarDescription
+) -> list[Finding]:
+    """Channels that are stuck, cut off, repeated, missing or lost on the way."""
+    found: list[Finding] = []
+    repeated: list[Finding] = []
+    lost: list[Finding] = []
+    for where, series in _by_place(recording, configuration).items():
         lost += check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
         for column, name in enumerate(series.names):
-            place = where if series.values.shape[1] == 1 else f'{where}.{name}'
+            place = _channel(where, series, name)
             value = series.values[:, column]
             # Angles of wheels that are held straight and axle joints rest rightly.
             if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
                 found += check_stuck(series.stamps, value, place, moving=moving)
             found += check_saturated(value, place)
+            if series.units[column] in LEAST_STEPS:
+                unit = series.units[column]
+                found += check_coarse(value, place, unit, LEAST_STEPS[unit])
             found += check_missing(value, place)
             repeated += check_repeated(series.stamps, value, place)
     return [*found, *told_once(repeated), *told_once(lost)]

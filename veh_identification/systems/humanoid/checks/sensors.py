@@ -14,6 +14,7 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding, Level
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.humanoid.estimation.problem import Problem
@@ -55,7 +56,8 @@ def channel_findings(
         replace(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
-        for one in [
+        for one in _two_sources(recording)
+        or [
             *_wrenches(recording, weight, filtered),
             *_joints(recording, doubtful),
             *(_base(recording) if doubtful else ()),
@@ -63,6 +65,21 @@ def channel_findings(
             *_repeated(recording),
         ]
     ]
+
+
+def _two_sources(recording: Recording) -> list[Finding]:
+    """Topics on which two sources publish by turns: nothing else can be said of them."""
+    found = []
+    places = {f'topic joint_states, joint {name}': (series, k) for series in recording.joints
+              for k, name in enumerate(series.names)}  # fmt: skip
+    for one in recording.wrenches:
+        own = {
+            f'topic {one.topic}, {path}': (one.series, k) for k, path in enumerate(WRENCH_PATHS)
+        }
+        places |= own
+    for where, (series, k) in places.items():
+        found += check_two_sources(series.values[:, k], where)
+    return told_once(found)
 
 
 def _repeated(recording: Recording) -> Iterator[Finding]:

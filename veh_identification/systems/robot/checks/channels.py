@@ -14,6 +14,7 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.joint_range import joint_limits
 from veh_identification.systems.humanoid.robot import Robot
@@ -29,6 +30,9 @@ SHORT, ABOUT = 0.5, 5
 
 def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') -> list[Finding]:
     """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
+    alternating = _two_sources(recording)
+    if alternating:  # what follows from it is no news
+        return alternating
     findings, limits = [], joint_limits(robot)
     repeated: list[Finding] = []
     time = recording.series.stamps
@@ -50,6 +54,17 @@ def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') ->
         repeated += check_repeated(time, position, where)
     findings += told_once(repeated)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
+
+
+def _two_sources(recording: ArmRecording) -> list[Finding]:
+    """Joints and efforts of which every other message is another robot's, or nobody's."""
+    found = [
+        one
+        for kind, values in (('position', recording.position), ('effort', recording.effort))
+        for k, name in enumerate(recording.joints)
+        for one in check_two_sources(values[:, k], f'{recording.topic}.{kind}[{name}]')
+    ]
+    return [replace(one, text=f'{recording.source}: {one.text}') for one in told_once(found)]
 
 
 def _turns(position: Array) -> int:

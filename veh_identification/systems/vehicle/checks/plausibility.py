@@ -25,6 +25,7 @@ from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
 from veh_identification.checks.sides import sides_pair
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
@@ -72,7 +73,7 @@ def check_heard(
 
     `times`: of all samples by stream, where some of them are left out of what was heard.
     """
-    found = check_geometry(car)
+    found = check_geometry(car) or _two_sources(heard, topics)
     if found:
         return found
     channels = Channels(tables_of(heard, car))
@@ -114,6 +115,23 @@ FIELDS = {
 
 #: Topics of the streams of a recording.
 TOPIC_OF = {stream: TOPICS[name] for stream, (name, _) in FIELDS.items()}
+
+
+def _two_sources(heard: Heard, topics: Mapping[str, str]) -> list[Finding]:
+    """Topics on which two sources publish by turns: nothing else can be said of them."""
+    found = []
+    for stream in ('imu', 'gps_velocity', 'wheel_rate'):
+        if stream in heard:
+            name, fields = FIELDS[stream]
+            _, values = heard[stream]
+            found += told_once(
+                [
+                    one
+                    for k, field in enumerate(fields)
+                    for one in check_two_sources(values[:, k], f'{topics[name]} {field}')
+                ]
+            )
+    return found
 
 
 def _repeated(heard: Heard, topics: Mapping[str, str]) -> list[Finding]:
