@@ -248,3 +248,16 @@ def test_stamps_of_arrival_are_told(bad: str) -> None:
     parameters = {'imu.topic': '', 'joints.topic': 'joint_states', 'mocap.topic': 'base/pose'}
     told = run({'rate': 20.0, **parameters}, source).node.report.findings
     assert [one.where for one in told if one.code == 'stamps_jitter'] == [bad]
+
+
+def test_a_second_inertial_unit_on_the_topic_is_named(drive: Path) -> None:
+    """Its messages come between those of the first; thinned out they would look like one."""
+    count = itertools.count()
+
+    def resting(topic: str, message: Any) -> None:
+        if topic == '/imu/data' and next(count) % 2:
+            scale(message.angular_velocity, 0.0)
+            scale(message.linear_acceleration, 0.0)
+            message.linear_acceleration.z = 9.81
+
+    assert ('bad', 'two_sources') in findings(drive, resting)

@@ -92,7 +92,7 @@ class FusionCore:
         self._mocap_mount = Transform.from_rpy(
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
-        self.newest = Newest()  # of joints and captured poses
+        self.newest = Newest()  # of the inertial unit, joints and captured poses
         self.joints = JointTable([name for name in options.joints.names if name])
         self._unwrap = frozenset(options.joints.unwrap)
         self.instruments = Instruments(
@@ -388,6 +388,7 @@ class FusionCore:
     # Sensors ------------------------------------------------------------------------------------
 
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
+        self.newest.note('imu', time, values[:6])
         if self._imu_gate.leaves_out(time, np.array(values[:6])):
             self._imu_record.skip(GLITCH)
             return

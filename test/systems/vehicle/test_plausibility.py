@@ -270,3 +270,16 @@ def test_samples_that_are_missing_are_told():
 def test_two_samples_of_each_sensor_say_nothing_of_the_steering():
     """Found by bench/fuzz.py: road wheels that were turned by +nan rad."""
     assert found({name: (time[:2], values[:2]) for name, (time, values) in heard().items()}) == []
+
+
+def test_a_second_inertial_unit_on_the_topic_is_named_also_where_samples_are_thinned_out():
+    time, values = heard()['imu']
+    values = values.copy()
+    values[1::2, [1, 2, 4, 5]] *= -1.0
+    both = {**heard(), 'imu': (time, values)}
+    assert [(one.level, one.code) for one in found(both)] == [('bad', 'two_sources')]
+    last = LastMinute()
+    for taken, row in zip(time, values, strict=True):
+        last.take('imu', 10**18 + round(taken * 1e9), tuple(row))
+    told = check_heard(heard(), CAR, RACK_PER_ANGLE, newest=last.copied().newest())
+    assert [one.code for one in told] == ['two_sources']

@@ -306,7 +306,7 @@ class CarFace:
         }
         car = mounted(system.car, system.frames, system.frame_ids).car
         now, rack = self._last_minute.copied(), self.rack_per_angle
-        return lambda: check_heard(now.heard(), car, rack, topics, now.times())
+        return lambda: check_heard(now.heard(), car, rack, topics, now.times(), now.newest())
 
     # Output -------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
+from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
@@ -57,7 +58,7 @@ def check_channels(core: FusionCore) -> list[Finding]:
         pairs=_pairs(channels),
     )
     raw = RAW | {'imu': _measured(RAW['imu'], imu.measured)}
-    stuck = _held(story, check_stuck, raw)
+    stuck = _two_sources(core) or _held(story, check_stuck, raw)
     fixes = story.channels, story.where.get('gnss', '')
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
     repeated = _held(story, check_repeated, raw)
@@ -72,11 +73,30 @@ def _pairs(channels: Channels) -> list[Pair]:
     return [sides_pair(turn, speed, by_wheels)] if np.isfinite(by_wheels).any() else []
 
 
+def _two_sources(core: FusionCore) -> list[Finding]:
+    """Every other message of the inertial unit is that of another one."""
+    tables = core.newest.tables()
+    if 'imu' not in tables:
+        return []
+    values, topic = tables['imu'][1], core.records['imu'].topic
+    fields = [f'{kind}.{axis}' for kind in ('angular_velocity', 'linear_acceleration')
+              for axis in 'xyz']  # fmt: skip
+    found = [
+        one
+        for k, field in enumerate(_measured(fields, core.options.imu.measured))
+        if field
+        for one in check_two_sources(values[:, k], f'{topic} {field}')
+    ]
+    return told_once(found)
+
+
 def _sampled(core: FusionCore) -> list[Finding]:
     """Joints and captured poses behind which a slower source stands, or stamps of arrival."""
     found = []
     for key, (time, values) in core.newest.tables().items():
         name = key.partition(':')[0]
+        if name == 'imu':
+            continue
         group = core.joints.groups.get(key)
         fields = POSE if group is None else group.names if group.has_position else []
         topic = core.records[name].topic

@@ -11,7 +11,7 @@ import numpy as np
 from veh_identification.checks.channels import Tables
 from veh_identification.checks.grid import averaged, slope
 from veh_identification.fusion.geodesy import Datum, LocalFrame
-from veh_identification.fusion.journal import Journal
+from veh_identification.fusion.journal import Journal, Newest
 from veh_identification.observation.sensors import turned_axes
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.runtime.background import give_way
@@ -53,12 +53,14 @@ class LastMinute:
         self._keys: dict[str, set[str]] = {name: set() for name in STREAMS}
         self._origin_ns = self._newest_ns = 0
         self._stamps: dict[str, deque[int]] = {}
+        self._newest = Newest()  # of the inertial unit
 
     def take(self, key: str, time_ns: int, values: tuple[float, ...]) -> None:
         """Note a sample that was taken at a time."""
         if abs(time_ns - self._newest_ns) > JUMP_NS:  # also the first sample: another clock
             self._journal.reset()
             self._stamps.clear()
+            self._newest.reset()
             self._origin_ns = self._newest_ns = time_ns
         if time_ns > self._newest_ns:
             self._newest_ns = time_ns
@@ -67,7 +69,10 @@ class LastMinute:
             self._keys[key.partition(':')[0]].add(key)
             stamps = self._stamps[key] = deque(maxlen=NEWEST)
         stamps.append(time_ns)
-        self._journal.note(key, (time_ns - self._origin_ns) * 1e-9, values)
+        time = (time_ns - self._origin_ns) * 1e-9
+        if key == 'imu':
+            self._newest.note(key, time, values)
+        self._journal.note(key, time, values)
 
     def copied(self) -> LastMinute:
         """As it is now, for somebody who works beside."""
@@ -75,6 +80,7 @@ class LastMinute:
         made._journal = self._journal.copied()
         made._keys = {stream: keys.copy() for stream, keys in self._keys.items()}
         made._origin_ns, made._newest_ns = self._origin_ns, self._newest_ns
+        made._newest = self._newest.copied()
         made._stamps = {key: stamps.copy() for key, stamps in self._stamps.items()}
         return made
 
@@ -84,6 +90,10 @@ class LastMinute:
             key.partition(':')[0]: np.sort(np.array(stamps) - self._origin_ns) * 1e-9
             for key, stamps in self._stamps.items()
         }
+
+    def newest(self) -> Heard:
+        """The newest samples of the inertial unit, none left out."""
+        return self._newest.tables()
 
     def heard(self) -> Heard:
         """By stream; messages that name some wheels only are put together."""

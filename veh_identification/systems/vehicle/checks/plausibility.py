@@ -68,12 +68,14 @@ def check_heard(
     rack_per_angle: float,
     topics: Mapping[str, str] = TOPICS,
     times: Mapping[str, Array] | None = None,
+    newest: Heard | None = None,
 ) -> list[Finding]:
     """Findings, the first cause alone; `car` has the poses of its sensors already.
 
-    `times`: of all samples by stream, where some of them are left out of what was heard.
+    `times`: of all samples by stream, where some of them are left out of what was heard;
+    `newest`: the newest samples themselves, none left out.
     """
-    found = check_geometry(car) or _two_sources(heard, topics)
+    found = check_geometry(car) or _two_sources(heard if newest is None else newest, topics)
     if found:
         return found
     channels = Channels(tables_of(heard, car))
