@@ -174,3 +174,20 @@ def aside(degrees: float, late: float) -> Channels:
     places = np.column_stack([path.real + 0.03 * noise[0], path.imag + 0.03 * noise[1]])
     told = np.column_stack([velocity.real + 0.1 * noise[2], velocity.imag + 0.1 * noise[3]])
     return Channels({'gnss': (TIME, places), 'gnss_velocity': (TIME, told)})
+
+
+@pytest.mark.parametrize(
+    ('course', 'words'),
+    [
+        (lambda angle: np.degrees(0.5 * np.pi - angle) % 360.0, 'degrees, clockwise'),
+        (lambda angle: 0.5 * np.pi - angle, 'rad, clockwise'),
+        (lambda angle: angle, 'rad, from east'),
+    ],
+)
+def test_speed_and_course_for_velocities_are_named(course, words):
+    channels = fixes(0.02, 0.02)
+    heading = 1.5 * np.sin(0.5 * TIME)
+    values = np.column_stack([12.0 + 0.05 * np.cos(TIME), course(heading), 0.0 * TIME])
+    channels = Channels({**channels.tables, 'gnss_velocity': (TIME, values)})
+    (found,) = check_velocity(channels, 'gps/vel', 'gps/fix')
+    assert (found.level, found.code) == ('bad', 'axis') and words in found.text

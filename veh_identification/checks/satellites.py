@@ -222,6 +222,11 @@ def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
         'not the velocities, but latitude and longitude of the fixes seem to be exchanged',
         lambda one: _Directions(one.velocity, _exchanged(one)),
     )
+    courses = _courses(v)
+    for text, velocity in courses:
+        yield changed('axis', text, velocity)
+    if any(_Directions(one, data.path).misfit() < ALIKE for _, one in courses):
+        return  # a course in rad is small beside the speed, as what goes to the left is
     if np.median(np.abs(np.angle(v))) < 0.1 and np.quantile(np.abs(np.angle(v)), 0.9) < 0.4:
         yield changed(
             'axis',
@@ -229,6 +234,20 @@ def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
             'north',
             np.abs(v) * data.path,
         )
+
+
+def _courses(v: Array) -> list[tuple[str, Array]]:
+    """Velocities of which x is the speed and y the course, and how that is told."""
+    made = []
+    for factor, unit in ((1.0 / DEGREES, 'degrees'), (1.0, 'rad')):
+        angle = factor * v.imag
+        for course, way in ((0.5 * np.pi - angle, 'clockwise from north'), (angle, 'from east')):
+            text = (
+                f'x seems to be the speed and y the course in {unit}, {way}: they must be the '
+                'velocities to east and north'
+            )
+            made.append((text, v.real * np.exp(1j * course)))
+    return made
 
 
 def _exchanged(data: _Directions) -> Array:
