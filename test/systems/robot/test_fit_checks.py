@@ -14,6 +14,8 @@ from veh_identification.simulation.robot.scenarios import random_arm
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import estimate_findings
+from veh_identification.systems.robot.checks.untared import untared_findings
+from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
 from veh_identification.systems.robot.recording import ArmRecording
@@ -35,6 +37,10 @@ def drifting(recording: ArmRecording) -> ArmRecording:
 
 def other_gears(recording: ArmRecording) -> ArmRecording:
     return changed(recording, position=recording.position * [1, 1, 1.1, 1, 1, 1])
+
+
+def all_gears(recording: ArmRecording) -> ArmRecording:
+    return changed(recording, position=1.12 * recording.position)
 
 
 def too_large(recording: ArmRecording) -> ArmRecording:
@@ -64,6 +70,7 @@ CASES: list[Case] = [
     (off_zero, 'position_offset', 'joint_states.position[joint_3]', 'degrees off its zero'),
     (drifting, 'position_drift', 'joint_states.position[joint_2]', 'over the recording'),
     (other_gears, 'position_scale', 'joint_states.position[joint_3]', 'gear ratio'),
+    (all_gears, 'position_scale', 'joint_states.position', 'all joints alike'),
     (too_large, 'effort_scale', 'joint_states.effort[joint_2]', 'against the other joints'),
     (one_late, 'effort_delay', 'joint_states.effort[joint_2]', 'later than the other channels'),
     (slow_clock, 'weight_against_inertia', 'gravity', 'stamps at 0.6'),
@@ -92,6 +99,12 @@ def test_a_zero_that_no_motion_tells_is_named(clean: ArmRecording) -> None:
         assert 'position[joint_2]' not in note.text
 
 
+def test_a_scale_of_all_angles_that_no_motion_tells_is_noted(clean: ArmRecording) -> None:
+    told = [one for one in estimate_findings(found([clean])) if 'scale' in one.code]
+    assert [(one.level, one.code) for one in told] == [('note', 'angle_scale_not_checked')]
+    assert 'to 6' in told[0].text
+
+
 def test_angles_that_are_none_of_a_joint(clean: ArmRecording) -> None:
     robot = load_robot(URDF)
     assert sensor_findings(robot, clean) == []
@@ -117,7 +130,7 @@ def _size(text: str) -> tuple[float, float]:
     return float(before.split()[-1]), float(after.split()[0])
 
 
-@pytest.mark.parametrize('case', CASES[:5], ids=[one[1] for one in CASES[:5]])
+@pytest.mark.parametrize('case', CASES[:6], ids=[one[1] for one in CASES[:6]])
 def test_the_live_estimate_says_the_same(clean: ArmRecording, case: Case) -> None:
     change, code, where, _ = case
     told = live(change(clean))
@@ -138,3 +151,27 @@ def live(recording: ArmRecording) -> list[Finding]:
             model.estimate()
     model.finish()
     return model.findings()
+
+
+def test_an_effort_off_its_zero_is_told_by_more_than_dry_friction(clean: ArmRecording) -> None:
+    untared = changed(clean, effort=clean.effort + np.array([0, 30.0, 0, 0, 0, 0]))
+    for told, none in ((_untared(untared), _untared(clean)), (live(untared), live(clean))):
+        (one,) = [finding for finding in told if finding.code == 'effort_offset']
+        assert one.level == 'warn' and one.where == 'joint_states.effort[joint_2]'
+        assert 'effort_offset' not in {finding.code for finding in none}
+
+
+def _untared(recording: ArmRecording) -> list[Finding]:
+    made = found([recording])
+    return untared_findings(made.names, made.value, made.covariance, 'joint_states')
+
+
+def test_names_of_joints_that_begin_with_another_one(clean: ArmRecording) -> None:
+    rolled = changed(
+        clean,
+        position=np.roll(clean.position, 1, axis=1),
+        effort=np.roll(clean.effort, 1, axis=1),
+    )
+    told = whole_findings(load_robot(URDF), [rolled], Configuration())
+    assert 'joints_swapped' in {one.code for one in told}
+    assert any('begin with that of joint_6' in one.text for one in told)

@@ -31,6 +31,7 @@ from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.parallel.estimation.effort_delay import SIGNIFICANT, EffortDelay
 from veh_identification.systems.robot.checks.fit import estimate_findings
+from veh_identification.systems.robot.checks.untared import untared_findings
 from veh_identification.systems.robot.estimation.estimate import PLAIN, Estimate
 from veh_identification.systems.robot.estimation.payload import FoundLoad, found_loads
 from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
@@ -72,14 +73,16 @@ def robot_outcome(
         input=_input(found, task),
         extra=_extra(found, delay, loads, compared),
     )
+    topic = setup.model.configuration.joint_states
     findings = [
         *checks,
         *setup.findings,
-        *delay.findings(setup.model.configuration.joint_states),
+        *delay.findings(topic),
         *_base_delay(found),
         *(one for load in loads for one in load.findings()),
         *_row_findings(found),
         *_link_findings(found),
+        *untared_findings(found.names, found.value, found.covariance, topic),
     ]
     if not any(one.level == 'bad' for one in checks):  # the cause stands alone
         findings += estimate_findings(found)

@@ -28,6 +28,8 @@ from veh_identification.types import Array, IntArray
 SURE = 8.0
 #: A zero of a joint that may be farther off than this (degrees) without being told is named.
 UNSEEN = 5.0
+#: The same of a scale of all angles (per cent).
+UNSEEN_SCALE = 3.0
 #: Errors that are told at a time, each beside those before it.
 MOST = 2
 #: Errors whose columns are made at a time.
@@ -153,6 +155,7 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
         words = f'{place} seems to come {{size}} later than the other channels: look at its stamps'
         yield Error('effort_delay', place, late, 'ms', 3.0, 10.0, words, j)
     yield common_delay(fitted, topic)
+    yield from _all_encoders(fitted, topic)
     if model.base_wrench:
         yield from _base_errors(fitted)
     size = float(np.linalg.norm(g))
@@ -227,13 +230,32 @@ def _encoder(fitted: Fitted, joint: int, place: str) -> Iterator[Error]:
         words += 'steps, or a joint that slips behind it'
         drift = column * ramp[:, None]
         yield Error('position_drift', place, drift, 'degrees', 1.0, 3.0, words, joint)
-    more, less = (
-        _linear(fitted, fitted.q * s, fitted.qd * s, fitted.qdd * s, g) for s in (1.0 + d, 1.0 - d)
-    )
-    column = -0.01 * (more - less) / (2.0 * STEP)
+    column = _scaled_angles(fitted, d)
     words = f'{place} seems to be off by {{size}} of its value: look at its gear ratio, its ticks '
     words += 'for a turn and its unit'
     yield Error('position_scale', place, column, '%', 1.0, 5.0, words, joint)
+
+
+def _all_encoders(fitted: Fitted, topic: str) -> Iterator[Error]:
+    """All angles of another scale: a gear ratio or ticks for a turn that all joints share."""
+    model = fitted.model
+    turning = np.array([model.tree.coordinate_is_angle(j) for j in range(len(model.joints))])
+    if turning.sum() < 2:
+        return
+    words = f'{topic}.position seems to be off by {{size}} of its values, all joints alike: look '
+    words += 'at the gear ratio, the ticks for a turn and the unit'
+    column = _scaled_angles(fitted, STEP * turning)
+    yield Error('position_scale', f'{topic}.position', column, '%', 1.0, 5.0, words)
+
+
+def _scaled_angles(fitted: Fitted, share: Array) -> Array:
+    """What angles that show a per cent too much (of joints with a share) add to the efforts."""
+    g = fitted.model.gravity
+    more, less = (
+        _linear(fitted, fitted.q * s, fitted.qd * s, fitted.qdd * s, g)
+        for s in (1.0 + share, 1.0 - share)
+    )
+    return np.asarray(-0.01 * (more - less) / (2.0 * STEP))
 
 
 class _Left:
@@ -343,7 +365,7 @@ def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Fi
         errors.append(error)
         if len(errors) % SLICE == 0:
             yield
-    unseen = _unseen_zeros(left, errors, source)
+    unseen = [*_unseen_zeros(left, errors, source), *_unseen_scale(left, errors, topic, source)]
     for _ in range(MOST):
         told = [one for one in map(left.told, errors) if one is not None and one.sure]
         if not told:
@@ -382,6 +404,25 @@ def _unseen_zeros(left: _Left, errors: Sequence[Error], source: str) -> list[Fin
         'their homing, or let the joints before them move more'
     )
     return [Finding('note', 'zero_not_checked', text)]
+
+
+def _unseen_scale(left: _Left, errors: Sequence[Error], topic: str, source: str) -> list[Finding]:
+    """A scale that all angles share, where the rows do not tell it."""
+    for error in errors:
+        if error.code != 'position_scale' or error.where != f'{topic}.position':
+            continue
+        told = left.told(error)
+        size = np.inf if told is None else SURE * told.std
+        if size > UNSEEN_SCALE:
+            much = 'at all' if size > 100.0 else f'to {size:.2g} %'
+            text = (
+                f'{source + ": " if source else ""}the recordings do not tell whether all angles '
+                f'are of another scale ({much}): constant efforts, centres of mass and inertias '
+                'would then be others: look at gear ratios and ticks, or turn each joint by an '
+                'angle that is measured otherwise'
+            )
+            return [Finding('note', 'angle_scale_not_checked', text, error.where)]
+    return []
 
 
 def _weight_words(finding: Finding, factor: float, source: str) -> Finding:

@@ -307,6 +307,16 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
 
     text = 'the joints are named in the reverse order'
     yield Hypothesis('joints_reversed', text, backwards, topic)
+    for turn in range(1, count):
+
+        def rolled(one: Look, turn: int = turn) -> Look:
+            names = ('q', 'qd', 'qdd', 'effort')
+            return replace(
+                one, **{name: np.roll(getattr(one, name), -turn, axis=1) for name in names}
+            )
+
+        text = f'the names of the joints begin with that of {joints[-turn]}'
+        yield Hypothesis('joints_swapped', text, rolled, topic)
     size = float(np.linalg.norm(look.gravity)) or 9.80665
     for axis in range(3):
         for side in (-1.0, 1.0):

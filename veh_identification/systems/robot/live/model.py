@@ -34,6 +34,7 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
 from veh_identification.systems.robot.checks.scale import scale_findings
+from veh_identification.systems.robot.checks.untared import untared_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
 from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
@@ -612,6 +613,9 @@ class RobotLive(LiveModel):
                 findings.append(Finding('warn', 'not_excited', self._failure))
         else:
             findings += scale_findings((), self.arm.configuration)
+            names = self.equations.names
+            covariance = self.solution.covariance
+            findings += untared_findings(names, self.solution.value, covariance, TOPIC)
         return findings
 
     def _delayed(self) -> list[Finding]:
