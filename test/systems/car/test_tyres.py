@@ -15,14 +15,21 @@ from veh_identification.simulation.road_car.recording import recording_of
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.processing.signals import prepare
 from veh_identification.systems.car.tyres import contact
-from veh_identification.systems.car.tyres.contact import known_wheels
+from veh_identification.systems.car.tyres.contact import Contacts, known_wheels
 from veh_identification.systems.car.tyres.identify import (
     Axle,
     Quantity,
     Tyres,
     identify_tyres,
 )
-from veh_identification.systems.car.tyres.lateral import COMBINED_B2, UNKNOWNS
+from veh_identification.systems.car.tyres.lateral import (
+    COMBINED_B2,
+    SIDES,
+    UNKNOWNS,
+    fit_lateral,
+    predicted,
+    slip_share,
+)
 from veh_identification.systems.car.tyres.magic import (
     combined,
     cornering_stiffness,
@@ -95,6 +102,64 @@ def _sideways_by_book(p: dict[str, float], angle: float, slip: float, load: floa
     pulled = most * (p['RVY1'] + p['RVY2'] * more) * np.cos(np.arctan(p['RVY4'] * angle))
     pulled *= np.sin(p['RVY5'] * np.arctan(p['RVY6'] * slip)) * p['LVYKA']
     return float(pure * weight(slip + moved) / weight(moved) + pulled)
+
+
+def _leaning_axle(road: float, noise: float) -> Contacts:
+    """An axle whose camber follows its slip angle, as that of a rear axle does.
+
+    `road`: force of the road below each wheel [N]; `noise`: of the slip angle, common [rad].
+    """
+    random, count, rate = np.random.default_rng(5), 8000, 50.0
+    time, still = np.arange(count) / rate, np.zeros((count, 4))
+    angle, other = (
+        sum(
+            size * np.sin(2.0 * np.pi * f * time + random.uniform(0.0, 6.3))
+            for f in np.linspace(0.11, 0.93, 12)
+        )
+        for size in (0.006, 0.0012)
+    )
+    camber = np.repeat((-1.5 * (angle + other))[:, None], 4, axis=1)
+    load = 4000.0 + 40000.0 * np.outer(angle, [-1.0, 1.0, -1.0, 1.0])
+    exact = Contacts(
+        rate,
+        *(still, still, load, still),
+        np.repeat(np.tan(angle)[:, None], 4, axis=1),
+        camber,
+        still + 20.0,
+        *(None, None, still, still + 1.0),
+    )
+    true = {one.name: one.guess for one in UNKNOWNS}
+    axle = slice(0, 4)
+    pushed = np.hstack(
+        [predicted(true, exact, one, 4000.0, None) for one in (slice(0, 2), slice(2, 4))]
+    )
+    return replace(
+        exact,
+        lateral=pushed[:, axle] + road * random.standard_normal((count, 4)),
+        tangent=exact.tangent + noise * random.standard_normal((count, 1)),
+    )
+
+
+@pytest.mark.parametrize(('road', 'noise'), [(150.0, 0.0), (150.0, 0.0015), (0.0, 0.0015)])
+def test_what_the_road_does_below_each_wheel_is_no_noise_of_the_slip_angle(
+    road: float, noise: float
+) -> None:
+    """Taken for it, axles came out too stiff where their camber follows their slip angle."""
+    found = fit_lateral(
+        [_leaning_axle(road, noise)], slice(2, 4), 4000.0, known_wheels(CarDescription()), [None]
+    )
+    away = found['log_stiffness'] - np.log(15.0)
+    assert abs(away) < 2.0 * found.std('log_stiffness')
+    assert abs(away) < 0.02
+
+
+@pytest.mark.parametrize('common', [0.0, 1.0, 3.0])
+def test_share_of_the_slip_angle_by_sum_and_difference(common: float) -> None:
+    random = np.random.default_rng(2)
+    wheels = random.standard_normal((20000, 2)) + common * random.standard_normal((20000, 1))
+    true = 2.0 * common**2 / (2.0 * common**2 + 1.0)
+    assert slip_share([wheels @ SIDES], 50.0) == pytest.approx(true, abs=0.08)
+    assert slip_share([np.zeros((500, 2))], 50.0) == 0.0
 
 
 @lru_cache

@@ -21,10 +21,11 @@ from veh_identification.types import Array
 
 AXLES = {'front': slice(0, 2), 'rear': slice(2, 4)}
 #: What road planes, compliances and the shape of the model put off, whatever the recording's
-#: length: no residual shows it. By the scatter on simulated cars of other equations.
-MODEL_SHARE = 0.01  # of a stiffness
+#: length: no residual shows it. By what the scatter on simulated cars of other equations is beyond
+#: that of the fit.
+MODEL_SHARE = 0.005  # of a stiffness
 CAMBER_DOUBT = 0.15  # of the camber force over load, per rad
-RELAXATION_DOUBT = 0.03  # [m]
+RELAXATION_DOUBT = {'y': 0.01, 'x': 0.02}  # [m]
 RADIUS_DOUBT = 1e-4  # [m]
 ROLLING_DOUBT = 5e-4
 #: Slip angles must vary by so much to say anything (standard deviation, rad).
@@ -282,7 +283,7 @@ def _sideways(name: str, nominal: float, found: Found | None, magic: bool) -> li
         Quantity(
             f'relaxation_y_{name}',
             found['relaxation'],
-            float(np.hypot(found.std('relaxation'), RELAXATION_DOUBT)),
+            float(np.hypot(found.std('relaxation'), RELAXATION_DOUBT['y'])),
             'm',
             'way that the lateral force follows the slip angle behind',
             found.told('relaxation') < TOLD,
@@ -316,7 +317,7 @@ def _forward(
         Quantity(
             f'relaxation_x_{name}',
             linear['relaxation'],
-            float(np.hypot(linear.std('relaxation'), RELAXATION_DOUBT)),
+            float(np.hypot(linear.std('relaxation'), RELAXATION_DOUBT['x'])),
             'm',
             'way that the forward force follows the slip behind',
             linear.told('relaxation') < TOLD,
