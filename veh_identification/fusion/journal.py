@@ -27,16 +27,20 @@ class Newest:
             samples = self._samples[name] = deque(maxlen=NEWEST)
         samples.append((time, *values))
 
-    def tables(self) -> dict[str, tuple[Array, Array]]:
-        """Times and values (rows) by sensor."""
-        tables = {name: np.array(samples) for name, samples in self._samples.items()}
-        return {name: (table[:, 0], table[:, 1:]) for name, table in tables.items()}
+    def names(self) -> list[str]:
+        """The sensors that were heard."""
+        return [*self._samples]
 
     def copied(self) -> Newest:
         """As it is now; the rows themselves never change."""
         made = Newest()
         made._samples = {name: samples.copy() for name, samples in self._samples.items()}
         return made
+
+    def tables(self) -> dict[str, tuple[Array, Array]]:
+        """Times and values (rows) by sensor."""
+        tables = {name: np.array(samples) for name, samples in self._samples.items()}
+        return {name: (table[:, 0], table[:, 1:]) for name, table in tables.items()}
 
     def reset(self) -> None:
         """Another time begins."""

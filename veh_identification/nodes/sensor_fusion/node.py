@@ -90,7 +90,7 @@ class SensorFusion:
                 posed=bool(options.mocap.topic),
             )
             self._found.look(node.get_namespace())
-        self.report = FusionReport(self.core)
+        self.report = FusionReport(self.core, node.get_load())
         self._log = FindingLog(node.get_logger())
         node.create_timer(REPORT_PERIOD, self._on_report)
         create_services(node, reset=self._reset, enable=self._enable)

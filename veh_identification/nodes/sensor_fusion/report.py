@@ -37,8 +37,10 @@ from veh_identification.fusion.inertial import (
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import GLITCH, SensorRecord
 from veh_identification.nodes.observer_status import Report, SensorLine
-from veh_identification.nodes.sensor_fusion.checks import check_channels
+from veh_identification.nodes.sensor_fusion.checks import channel_checks
 from veh_identification.nodes.sensor_fusion.input import NOT_FINITE, TOO_LARGE
+from veh_identification.runtime.background import Background
+from veh_identification.runtime.load import Load
 
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
@@ -94,8 +96,12 @@ def _behind_others(line: SensorLine) -> bool:
 class FusionReport(Report):
     """Compares the counters with those of the period before."""
 
-    def __init__(self, core: FusionCore) -> None:
+    def __init__(self, core: FusionCore, load: Load | None = None) -> None:
+        """`load` of a live node, beside which the channels are compared."""
         super().__init__()
+        self._comparison = Background[list[Finding]](
+            load is not None, lambda: load is not None and load.at_work
+        )
         self.core = core
         self.sensors: dict[str, SensorLine] = {}
         self._before: dict[str, tuple[int, int, int]] = {}
@@ -290,9 +296,12 @@ class FusionReport(Report):
         self.say(*clock_ahead([*self.sensors.values()]))
         for name, text in core.mounts.contradictions.items():
             self.say(Finding('warn', 'poses_disagree', text, name))
-        if self._reports % CHECK_EVERY == 0:
-            self._channel_findings = check_channels(core)
+        # What a comparison finds is told at the next report, live as in replay.
+        if (found := self._comparison.take(wait=True)) is not None:
+            self._channel_findings = found
         self._reports += 1
+        if self._reports % CHECK_EVERY == 0:
+            self._comparison.start(channel_checks(core))
         self.say(*self._channel_findings)
         turned, leans = core.navigator.level_warning(), core.navigator.lean_warning()
         # An attitude that contradicting sensors have made says nothing of a mounting.
