@@ -54,23 +54,25 @@ def predict_banded(F: BandedTransition, P: Array, W: Array, spare: Array) -> Non
     """`predict_covariance` in O(n^2), in place; `spare` is as large as P."""
     diagonal, offset, band = F
     n = P.shape[0]
+    # by rows of their own: what is indexed by two numbers is not computed in pairs
     for i in range(n):
-        scale = diagonal[i]
+        row, own, scale = spare[i], P[i], diagonal[i]
         for k in range(n):
-            spare[i, k] = scale * P[i, k]
+            row[k] = scale * own[k]
         for p in range(offset.size):
             value = band[p, i]
             if value != 0.0:
-                other = i + offset[p]
+                other = P[i + offset[p]]
                 for k in range(n):
-                    spare[i, k] += value * P[other, k]
+                    row[k] += value * other[k]
     for i in range(n):
+        row, own, noise = spare[i], P[i], W[i]
         for k in range(n):
-            P[i, k] = spare[i, k] * diagonal[k] + W[i, k]
+            own[k] = row[k] * diagonal[k] + noise[k]
         for p in range(offset.size):
-            step = offset[p]
-            for k in range(n - step):
-                P[i, k] += band[p, k] * spare[i, k + step]
+            ahead, factor = row[offset[p] :], band[p]
+            for k in range(ahead.size):
+                own[k] += factor[k] * ahead[k]
     for i in range(n):
         for k in range(i):
             P[i, k] = P[k, i] = 0.5 * (P[i, k] + P[k, i])

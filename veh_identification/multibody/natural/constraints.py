@@ -94,8 +94,8 @@ def jacobian(memory: Memory, q: Array) -> None:
     """Phi_q of equation (8) into JACOBIAN (compressed rows), from the forms in POSITION."""
     integers, reals, table, scratch, places, _ = memory
     records = integers_of(integers, pk.CONSTRAINTS)
-    pointer = integers_of(integers, pk.FORM_POINTER)
-    slot = integers_of(integers, pk.JACOBIAN_SLOT)
+    pointer = indices_of(integers, pk.FORM_POINTER)
+    slot = indices_of(integers, pk.JACOBIAN_SLOT)
     value = reals_of(reals, table, pk.FORM_VALUE)
     f = reals_of(scratch, places, pk.POSITION)
     J = reals_of(scratch, places, pk.JACOBIAN)
