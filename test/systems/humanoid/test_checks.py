@@ -54,6 +54,16 @@ def joints(change):
     return lambda r: replace(r, joints=tuple(map(one, r.joints)))
 
 
+def base(change):
+    return lambda r: replace(r, base=replace(r.base, values=change(r.base.values.copy())))
+
+
+def alternating(values):
+    values = values.copy()
+    values[1::2] = 0.0
+    return values
+
+
 def tilted(recording):
     values = recording.base.values.copy()
     half = np.radians(4.0)
@@ -136,6 +146,17 @@ CASES = {
         'joint_zero',
         'of the same leg with a parallel axis, seems to be 0.5 rad off',  # hip, knee or ankle
     ),
+    'Mz of wrong sign': (
+        wrenches(lambda v: v * np.array([1.0, 1.0, 1.0, 1.0, 1.0, -1.0])),
+        'axis_sign',
+        'wrench.torque.z',
+    ),
+    'left-handed capture': (
+        base(lambda v: v * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])),
+        'world_mirrored',
+        'y points the other way',
+    ),
+    'two sources': (wrenches(alternating), 'two_sources', PLATE),
     'base stuck': (base_stuck, 'stuck', 'the same'),
     'yaw alone': (yaw_alone, 'base_upright', 'roll and pitch are zero'),
     'askew': (tilted, 'base_tilted', '8'),
@@ -315,3 +336,10 @@ def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
     bad = [one.code for one in check.findings if one.level == 'bad']
     assert bad == ([] if code is None else [code])
     assert slices > (1 if code in ('stuck', 'base_upright') else 4)
+
+
+def test_a_base_in_large_steps_is_told_before_what_would_seem_to_cure_it(bending) -> None:
+    system, config, recording = bending
+    change = base(lambda v: np.hstack([0.02 * np.round(v[:, :3] / 0.02), v[:, 3:]]))
+    found = [one.code for one in system.checks(change(recording), config) if one.level == 'bad']
+    assert found[0] == 'coarse' and 'unit' not in found

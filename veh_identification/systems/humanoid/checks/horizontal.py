@@ -1,11 +1,13 @@
-"""Which sign the horizontal forces of plates have, told by the momentum of the robot.
+"""Which sign horizontal forces and vertical moments of plates have, told by the momentum.
 
 A robot that bends on the spot pushes sideways with a thousandth of its weight. Beside the weight
 an axis of the wrong sign is then no misfit, yet it bends the parameters: such forces are compared
-among themselves, by what chance alone would make of them.
+among themselves, by what chance alone would make of them. So are moments about the vertical.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from veh_identification.systems.humanoid.checks.hypotheses import mirrored_axes
 from veh_identification.systems.humanoid.checks.smooth import at_rows, inner, sampled
 from veh_identification.systems.humanoid.processing.signals import Raw, with_wrenches
 from veh_identification.systems.humanoid.processing.supports import TIGHTEST_SUPPORT
+from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS
 from veh_identification.types import Array
 
 #: Seconds over which forces are averaged: errors of one mean and the next are then apart.
@@ -26,20 +29,33 @@ FEWEST_MEANS = 12
 SIGNIFICANT = 40.0
 #: The errors must also be this many times smaller with it: model errors are no chance.
 SMALLER = 1.2
+#: Of moments, on which places, inertias of the URDF and forces off the plate's axes lean as well.
+SMALLER_MOMENT = 1.5
+#: Columns of the means.
+FORCES, MOMENT = slice(0, 2), slice(2, 3)
+#: The channel that the moment about the vertical tells of.
+VERTICAL = WRENCH_PATHS[5]
 
 
 class Horizontal:
-    """Horizontal forces (n, 2) that the motion needs and that plates show, as means in time."""
+    """What the motion needs and what plates show, as means in time.
+
+    Columns: horizontal forces in world axes, and the moment about the vertical through the base.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         raw, model = comparison.raw, comparison.problem.model
         rows = np.flatnonzero(inner(raw.valid)).astype(np.int64)
         self._model, self._here = model, at_rows(raw, rows)
         samples = sampled(raw, model, rows, comparison.problem.configuration.gravity)
-        predicted = inverse_dynamics(model, samples.motion)[:, :3]
+        predicted = inverse_dynamics(model, samples.motion)
         # Masses of the URDF may be off, and with them the whole weight.
-        scale = weight_over(samples.wrench, predicted)
-        needed = scale * np.einsum('nij,nj->ni', samples.rotation, predicted)
+        scale = weight_over(samples.wrench, predicted[:, :3])
+        force, moment = (
+            scale * np.einsum('nij,nj->ni', samples.rotation, predicted[:, k : k + 3])
+            for k in (0, 3)
+        )
+        needed = np.column_stack([force, moment[:, 2]])
         carried = np.abs(self._shown(self._here)[:, 2] - needed[:, 2])
         # A foot beside the plates pushes sideways, too.
         whole = carried < TIGHTEST_SUPPORT * scale * comparison.weight
@@ -49,7 +65,7 @@ class Horizontal:
         self._needed = self._means(needed)
 
     def errors(self, change: Hypothesis[Raw] | None = None) -> Array:
-        """What is left of the means (n, 2), offsets apart, with a hypothesis put right."""
+        """What is left of the means (n, 3), offsets apart, with a hypothesis put right."""
         here = self._here if change is None else change.change(self._here)
         left = self._needed - self._means(self._shown(here))
         return np.asarray(left - left.mean(axis=0))
@@ -58,11 +74,15 @@ class Horizontal:
         return int(self._whole.sum())
 
     def _shown(self, here: Raw) -> Array:
-        return with_wrenches(here, self._model, here.wrenches).world[:, :3]
+        """Force (n, 3) and the moment about the vertical through the base."""
+        made = with_wrenches(here, self._model, here.wrenches)
+        force = made.world[:, :3]
+        moment = made.world[:, 3:] - np.cross(here.pose[:, :3] - made.centre, force)
+        return np.column_stack([force, moment[:, 2]])
 
-    def _means(self, force: Array) -> Array:
+    def _means(self, shown: Array) -> Array:
         count = len(self._whole) * self._length
-        means = force[:count, :2].reshape(-1, self._length, 2).mean(axis=1)
+        means = shown[:count, [0, 1, 3]].reshape(-1, self._length, 3).mean(axis=1)
         return np.asarray(means[self._whole])
 
 
@@ -74,14 +94,30 @@ def sign_findings(comparison: Comparison, label: str) -> list[Finding]:
     horizontal = Horizontal(comparison)
     if len(horizontal) < FEWEST_MEANS:
         return []
-    as_it_is = float(np.square(horizontal.errors()).sum())
-    tried = [(float(np.square(horizontal.errors(one)).sum()), one) for one in mirrored_axes(raw)]
-    least, best = min(tried, key=lambda one: one[0])
-    variance = least / (2 * len(horizontal) - 3)
-    if not as_it_is - least > SIGNIFICANT * variance or not as_it_is > SMALLER**2 * least:
+    tried = [(horizontal.errors(one), one) for one in mirrored_axes(raw)]
+    turned = [(left, one) for left, one in tried if one.where.endswith(VERTICAL)]
+    before = horizontal.errors()
+    return _told(before[:, FORCES], [(left[:, FORCES], one) for left, one in tried], label) or (
+        _told(before[:, MOMENT], [(left[:, MOMENT], one) for left, one in turned], label)
+    )
+
+
+def _told(
+    before: Array, tried: Sequence[tuple[Array, Hypothesis[Raw]]], label: str
+) -> list[Finding]:
+    """The sign with which least is left, if that is far less than chance could make it."""
+    as_it_is = float(np.square(before).sum())
+    least, best = min(
+        ((float(np.square(left).sum()), one) for left, one in tried), key=lambda one: one[0]
+    )
+    moment = before.shape[1] == 1
+    variance = least / (before.size - 3)
+    smaller = SMALLER_MOMENT if moment else SMALLER
+    if not as_it_is - least > SIGNIFICANT * variance or not as_it_is > smaller**2 * least:
         return []
+    what = 'the moments about the vertical fit' if moment else 'the horizontal forces fit'
     text = (
-        f'{label}: {best.text}; with that the horizontal forces fit the momentum of the robot '
+        f'{label}: {best.text}; with that {what} the momentum of the robot '
         f'{np.sqrt(as_it_is / least):.3g} times better (check_frames: false skips this test)'
     )
     return [Finding('bad', best.code, text, f'{label}, {best.where}', as_it_is / least)]

@@ -20,6 +20,7 @@ from veh_identification.orientations import matrix_of_rpy
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS
 from veh_identification.types import Array
 
 Change = Callable[[Raw], Raw]
@@ -204,14 +205,14 @@ def mirrored_axes(raw: Raw) -> Hypotheses:
                     _of_wrenches(group, lambda wrench, f=factors: wrench * f),  # type: ignore[misc]
                     where,
                 )
-        for k, channel in enumerate(('force.x', 'force.y', 'force.z', 'torque.x', 'torque.y')):
+        for k, channel in enumerate(WRENCH_PATHS):
             one = np.ones(6)
             one[k] = -1.0
             yield Hypothesis(
                 'axis_sign',
-                f'wrench.{channel} of {names} seems to have the opposite sign',
+                f'{channel} of {names} seems to have the opposite sign',
                 _of_wrenches(group, lambda wrench, f=one: wrench * f),  # type: ignore[misc]
-                f'{where}, wrench.{channel}',
+                f'{where}, {channel}',
             )
 
 
@@ -438,6 +439,17 @@ def poses(raw: Raw, model: TreeModel) -> Hypotheses:
             'be x y z w',
             _of_pose(lambda pose, o=order: pose[:, [0, 1, 2, *o]]),  # type: ignore[misc]
             f'{where}, pose.orientation',
+        )
+    for axis in range(3):
+        # A mirror turns what lies across it the other way about.
+        across = 1.0 - 2.0 * np.eye(3)[axis]
+        mirror = np.concatenate([across, -across, [1.0]])
+        yield Hypothesis(
+            'world_mirrored',
+            f'the world of the base pose seems to be left-handed: {"xyz"[axis]} points the other '
+            'way than that of the plates',
+            _of_pose(lambda pose, m=mirror: pose * m),  # type: ignore[misc]
+            where,
         )
     conjugate = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
     yield Hypothesis(

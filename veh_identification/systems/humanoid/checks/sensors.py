@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.health import (
+    check_coarse,
     check_jumps,
     check_repeated,
     check_saturated,
@@ -29,6 +30,8 @@ SMALLEST_JUMP = 0.1
 UPRIGHT, MOVES = 1e-6, 1e-3
 #: Share of its load below which a plate may be empty.
 EMPTY = 0.05
+#: Steps (m) of the base's position that are no matter: a robot may hardly move along one axis.
+BASE_STEP = 3e-3
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
 CARRIES = 0.02
 #: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
@@ -57,6 +60,7 @@ def channel_findings(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
         for one in _two_sources(recording)
+        or _coarse(recording, doubtful)
         or [
             *_wrenches(recording, weight, filtered),
             *_joints(recording, doubtful),
@@ -80,6 +84,22 @@ def _two_sources(recording: Recording) -> list[Finding]:
     for where, (series, k) in places.items():
         found += check_two_sources(series.values[:, k], where)
     return told_once(found)
+
+
+def _coarse(recording: Recording, doubtful: bool) -> list[Finding]:
+    """Positions that go in steps as large as the motion: what is fast in them is made of steps.
+
+    Where nothing fits that is the cause, and others would only seem to cure it.
+    """
+    base = recording.base
+    found = told_once(
+        [
+            one
+            for k, name in enumerate(base.names[:3])
+            for one in check_coarse(base.values[:, k], f'{base.label}, {name}', 'm', BASE_STEP)
+        ]
+    )
+    return [replace(one, level='bad') for one in found] if doubtful else found
 
 
 def _repeated(recording: Recording) -> Iterator[Finding]:
