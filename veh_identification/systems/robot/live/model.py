@@ -608,14 +608,13 @@ class RobotLive(LiveModel):
         if self.monitor.loaded and found is not None:
             text = f'a payload of {found.mass:.3g} +- {found.std:.2g} kg is carried at {self.link}'
             findings.append(Finding('note', 'load_changed', text, self.link))
-        if self.solution is None:
+        if self.solution is None or self.equations is None:
             if self._failure:
                 findings.append(Finding('warn', 'not_excited', self._failure))
         else:
             findings += scale_findings((), self.arm.configuration)
-            names = self.equations.names
-            covariance = self.solution.covariance
-            findings += untared_findings(names, self.solution.value, covariance, TOPIC)
+            value, covariance = self.solution.value, self.solution.covariance
+            findings += untared_findings(self.equations.names, value, covariance, TOPIC)
         return findings
 
     def _delayed(self) -> list[Finding]:
