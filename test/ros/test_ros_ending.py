@@ -73,10 +73,12 @@ def summing(tmp_path, listener):
         [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == 'summing: ready\n'
-    spin(listener, lambda: listener.sender.get_subscription_count() == 1)
-    yield process
-    process.kill()
+    try:  # a node that outlives a set-up that failed is heard by all tests that follow
+        assert process.stdout.readline() == 'summing: ready\n'
+        spin(listener, lambda: listener.sender.get_subscription_count() == 1)
+        yield process
+    finally:
+        process.kill()
 
 
 def spin(node, until, seconds: float = 30.0) -> None:

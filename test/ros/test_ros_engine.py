@@ -211,6 +211,32 @@ def test_timers_services_and_later_entities_are_served(make_node, own_messages, 
     assert answers == ['done']
 
 
+def test_messages_that_flow_are_not_waited_for_each_time(
+    make_node, own_messages, monkeypatch
+) -> None:
+    """A wait costs three times as much as a look into all queues; timers are served as well."""
+    node, other = make_node(), make_node()
+    heard, fired, waits = [], [], []
+    kind = messages.message_class('sensor_msgs/msg/FluidPressure')
+    node.create_subscription(kind, 'flow', heard.append, 100)
+    node.create_timer(0.05, lambda: fired.append(1))
+    publisher = other.create_publisher(kind, 'flow', 100)
+    loop = Loop(node)
+    wait = loop_module.Waiting.wait
+    monkeypatch.setattr(
+        loop_module.Waiting, 'wait', lambda self, most: waits.append(1) or wait(self, most)
+    )
+    # However slow the machine is: a wait counts as one that found messages at once.
+    monkeypatch.setattr(loop_module, 'AT_ONCE', 10.0)
+    monkeypatch.setattr(loop_module, 'TICK', 0.2)
+    for _ in range(300):
+        publisher.publish(messages.new('sensor_msgs/msg/FluidPressure'))
+        loop.spin_once()
+    spin(loop, lambda: len(heard) == 300 and fired)
+    loop.close()
+    assert len(waits) < 150
+
+
 def test_events_of_subscriptions_are_served(make_node, own_messages, make_loop) -> None:
     node, other, events = make_node(), make_node(), []
     kind = messages.message_class('sensor_msgs/msg/FluidPressure')

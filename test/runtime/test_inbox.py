@@ -68,6 +68,23 @@ def test_one_topic_keeps_its_own_order_when_a_sender_has_no_clock() -> None:
     assert station.heard == ['A', 'B', 'C']
 
 
+def test_queues_that_are_known_to_be_empty_are_not_looked_into() -> None:
+    station = Station(full=100, empty=100)
+    station.inbox.inlets[1].take = None  # to look into it raises
+    station.waiting['full'].extend([('a', 10), ('b', 20)])
+    assert station.inbox.deliver(station.inbox.inlets[:1]) == 2
+    assert station.heard == ['A', 'B']
+
+
+def test_where_many_wait_all_queues_are_looked_into() -> None:
+    """What was published meanwhile on another topic must not come seconds behind these."""
+    station = Station(full=100, other=100)
+    station.waiting['full'].extend([(f'm{k}', 10 * k) for k in range(FEW + 1)])
+    station.waiting['other'].append(('between', 15))
+    assert station.inbox.deliver(station.inbox.inlets[:1]) == FEW + 2
+    assert station.heard[:4] == ['M0', 'M1', 'BETWEEN', 'M2']
+
+
 def test_a_queue_that_fills_while_others_are_emptied_does_not_hold_the_node() -> None:
     station = Station(endless=100)
     count = 0

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import rclpy.executors
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
-from veh_identification.runtime.ros.node import HeldGroup, RosNode
+from veh_identification.runtime.inbox import Inlet
+from veh_identification.runtime.ros.node import RosNode
 
 #: Seconds between looks at the stop signal, and at what the wait set does not hold: the executor
 #: takes a millisecond for it and leaves as much for the garbage collector.
@@ -28,6 +29,10 @@ LOOK, SELDOM = 0.1, 0.5
 #: Seconds between looks at /clock, each of which costs as much as ten messages: timers need no
 #: more.
 TICK = 0.02
+#: A wait that took no longer than this (seconds) found messages that were there already: the next
+#: ones will be, too. To look into all queues costs a third of a wait, so this is done as long as
+#: something is found, and waited again every `TICK` seconds, for timers and services.
+AT_ONCE = 0.0002
 #: New objects from which on garbage is looked for; Python does so from 700 on.
 YOUNG = 300
 NANOSECONDS = 1_000_000_000
@@ -43,7 +48,8 @@ class Loop:
         self._node = node
         self._executor = rclpy.executors.SingleThreadedExecutor(context=node.node.context)
         self._executor.add_node(node.node)
-        self._looked = self._told_time = 0.0
+        self._looked = self._told_time = self._waited = self._woke = 0.0
+        self._flowing = False  # messages come faster than the loop wakes
         # Young garbage is collected more often (`clean_up`): the older no more often than before.
         gc.set_threshold(700, 50, 10)
         self._waiting: Waiting | None = None
@@ -70,23 +76,40 @@ class Loop:
             return self._through_executor()
         load = self._node.load
         load.at_work = False
-        ready = self._waiting.wait(round(LOOK * NANOSECONDS))
-        load.at_work = True
         begin = time.monotonic()
-        if begin - self._told_time >= TICK:
-            self._told_time = begin
-            for subscription in self._waiting.clocks:
-                take_newest(subscription)
-        messages = self._node.inbox.deliver() if ready.messages else 0
-        used = time.monotonic() - begin
-        load.busy_seconds += used
-        if ready.others or begin - self._looked >= SELDOM:
+        if self._flowing and begin - self._waited < TICK:
+            self._woke, others = begin, False
+            messages = self._work_off(None)
+            self._flowing = messages > 0
+        else:
+            messages, others = self._wait(begin)
+        if others or begin - self._looked >= SELDOM:
             self._looked = begin
             self._serve()
-        elif messages and used < load.pause:
+        elif messages and time.monotonic() - self._woke < load.pause:
             clean_up()
             load.at_work = False
-            time.sleep(max(load.pause - (time.monotonic() - begin), 0.0))
+            time.sleep(max(load.pause - (time.monotonic() - self._woke), 0.0))
+        return messages
+
+    def _wait(self, since: float) -> tuple[int, bool]:
+        """Wait for messages and hand them on: how many, and whether something else is ready."""
+        assert self._waiting is not None
+        ready = self._waiting.wait(round(LOOK * NANOSECONDS))
+        self._waited = self._woke = woke = time.monotonic()
+        self._flowing = bool(ready.inlets) and woke - since < AT_ONCE
+        if woke - self._told_time >= TICK:
+            self._told_time = woke
+            for subscription in self._waiting.clocks:
+                take_newest(subscription)
+        return self._work_off(ready.inlets), ready.others
+
+    def _work_off(self, heard: list[Inlet] | None) -> int:
+        """Hand messages on, of all topics or of some, and count how long it takes."""
+        load = self._node.load
+        load.at_work = True
+        messages = self._node.inbox.deliver(heard) if heard or heard is None else 0
+        load.busy_seconds += time.monotonic() - self._woke
         return messages
 
     def close(self) -> None:
@@ -126,18 +149,18 @@ def clean_up() -> None:
 class Ready(NamedTuple):
     """What a wait found."""
 
-    messages: bool  # of subscriptions that the executor leaves alone
+    inlets: list[Inlet]  # of subscriptions that the executor leaves alone, where messages wait
     others: bool  # timers, services, clients, other subscriptions
 
 
 class Waiting:
     """A wait set that is kept as long as the node's entities stay the same."""
 
-    def __init__(self, node: Any, held: HeldGroup) -> None:
-        self._node, self._held = node, held
+    def __init__(self, node: RosNode) -> None:
+        self._ours, self._node, self._held = node, node.node, node.held
         self._set: Any = None
         self._entities: tuple[tuple[Any, ...], ...] = ()
-        self._messages: set[int] = set()
+        self._inlets: dict[int, Inlet] = {}  # by their subscriptions
         #: Of /clock. Nobody is woken by them: they are looked at when messages come, and every
         #: `LOOK` seconds at the latest. To wake costs as much as ten messages.
         self.clocks: list[Any] = []
@@ -159,12 +182,12 @@ class Waiting:
             for handle in group:
                 add(handle)
         kept.wait(timeout_ns)
-        heard = set(kept.get_ready_entities('subscription'))
-        return Ready(
-            not self._messages.isdisjoint(heard),
-            bool(heard - self._messages)
-            or any(kept.get_ready_entities(kind) for kind in ('timer', 'service', 'client')),
+        heard = kept.get_ready_entities('subscription')
+        inlets = [self._inlets[one] for one in heard if one in self._inlets]
+        others = len(inlets) < len(heard) or any(
+            kept.get_ready_entities(kind) for kind in ('timer', 'service', 'client')
         )
+        return Ready(inlets, others)
 
     def _build(self, entities: tuple[tuple[Any, ...], ...]) -> None:
         self._entities = entities
@@ -174,7 +197,8 @@ class Waiting:
         self._set = kept
         self._adders = kept.add_subscription, kept.add_timer, kept.add_client, kept.add_service
         held = [one for one in subscriptions if one.callback_group is self._held]
-        self._messages = {one.handle.pointer for one in held}
+        ours = zip(self._ours.subscriptions, self._ours.inbox.inlets, strict=True)
+        self._inlets = {one.handle.pointer: inlet for one, inlet in ours}
         self.clocks = [one for one in subscriptions if one.topic_name == CLOCK and one not in held]
         waited = [one for one in subscriptions if one not in self.clocks]
         groups = (waited, *entities[1:])
@@ -185,7 +209,7 @@ def known_inside(node: RosNode) -> Waiting:
     """A wait set that works; one of `DIFFERENT` where rclpy is not as we know it."""
     for subscription in node.subscriptions:
         subscription.handle.take_message  # noqa: B018 (raises where it is missing)
-    waiting = Waiting(node.node, node.held)
+    waiting = Waiting(node)
     waiting.wait(0)
     return waiting
 
