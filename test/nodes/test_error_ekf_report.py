@@ -7,10 +7,12 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from veh_identification.findings import Finding
-from veh_identification.nodes.error_ekf.report import CHECK_EVERY, ErrorEkfReport
+from veh_identification.nodes.error_ekf.report import CHECK_EVERY, ErrorEkfReport, Totals
+from veh_identification.observation.protocols import Innovation, Innovations
 from veh_identification.runtime.load import Load
 
 
@@ -36,3 +38,33 @@ def test_a_comparison_is_told_at_the_report_after_it_began(live: bool) -> None:
         told.append('contradiction' in {one.code for one in report.verdict.findings})
     assert told == [False] * CHECK_EVERY + [True]
     assert (ran_in[0] is threading.current_thread()) is not live
+
+
+class Steps:
+    """Innovations of a filter with two sensors, as the compiled step leaves them."""
+
+    def __init__(self, seed: int, wide: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.rows = {'gyroscope': slice(0, wide), 'wheel': slice(wide, wide + 1)}
+
+    def one(self) -> Innovations:
+        size = self.rows['wheel'].stop
+        told = [(name, 0.0, rows) for name, rows in self.rows.items()]
+        outcome = np.tile((1.0, 1.0, 1.0, 0.0), (2, 1))
+        return Innovations(told, outcome, self.rng.normal(size=size), self.rng.random(size) + 0.1)
+
+
+@pytest.mark.parametrize('widths', [(3,), (3, 2), (3, 3)])
+def test_statistics_are_the_same_from_whole_rows_and_from_parts(widths: tuple[int, ...]) -> None:
+    """Rows of one filter are put together whole; behind a start anew part by part."""
+    whole, parts = Totals(), Totals()
+    for seed, wide in enumerate(widths):
+        steps = Steps(seed, wide)
+        for _ in range(50):
+            made = steps.one()
+            whole.add(made)
+            parts.add([Innovation(*one) for one in made])
+    for name in ('gyroscope', 'wheel'):
+        assert whole.statistics(name).summary() == parts.statistics(name).summary()
+    count = 50 if widths == (3, 2) else 50 * len(widths)
+    assert len(whole.statistics('gyroscope')._whitened[0]) == count * widths[-1]

@@ -109,7 +109,8 @@ class Load:
     def _latency_facts(self) -> dict[str, str]:
         if not self._latencies:
             return {}
-        middle, late = np.percentile(np.array(self._latencies), (50, 99)) * MILLISECONDS
+        latencies = np.fromiter(self._latencies, np.int64, len(self._latencies))
+        middle, late = np.percentile(latencies, (50, 99)) * MILLISECONDS
         return {
             'latency p50 [ms]': f'{middle:.2f}',
             'latency p99 [ms]': f'{late:.2f}',

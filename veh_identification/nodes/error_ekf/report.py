@@ -53,6 +53,15 @@ def _whitened(last: Sequence[_Seen]) -> Array:
 
     Those before it had another number of components are left out.
     """
+    all_values, all_variances, places = zip(*last, strict=True)
+    rows = places[-1]
+    if all(one is rows for one in places):
+        # Of one filter: whole rows are put together in a quarter of the time that parts take.
+        value, variance = (
+            np.frombuffer(b''.join(of_all)).reshape(len(last), -1)[:, rows]
+            for of_all in (all_values, all_variances)
+        )
+        return np.asarray(value / np.sqrt(variance)).ravel()
     values = [value[rows] for value, _, rows in last]
     size = values[-1].size
     first = max((k + 1 for k, one in enumerate(values) if one.size != size), default=0)
