@@ -141,3 +141,18 @@ def test_coarse_steps_below_the_least_are_no_matter() -> None:
     value = 0.01 * np.round(np.random.default_rng(1).standard_normal(1000))
     assert [one.code for one in check_coarse(value, 'gyro', 'rad/s')] == ['coarse']
     assert check_coarse(value, 'gyro', 'rad/s', 0.02) == []
+
+
+def test_a_noisy_channel_that_freezes_before_the_machine_stops_is_stuck() -> None:
+    """Of the four seconds it holds its value the car moves in the first alone."""
+    time = 0.01 * np.arange(4000)
+    value = np.random.default_rng(2).standard_normal(4000)
+    value[2000:2400] = value[2000]
+    moving = (time < 20.8) | (time > 30.0)
+    assert check_stuck(time, value, 'gyro', moving=moving) == []
+    (found,) = check_stuck(time, value, 'gyro', moving=moving, moved=0.5)
+    assert (found.level, found.code) == ('bad', 'stuck')
+    # of a simulation without noise it rests while the car does, and a coarse one does anyway
+    assert check_stuck(time, value, 'gyro', moving=(time < 20.2) | (time > 30.0), moved=0.5) == []
+    coarse = np.where((time > 5.0) & (time < 6.0) | (time > 8.0) & (time < 9.0), 0.0, value)
+    assert check_stuck(time, coarse, 'gyro', moving=moving, moved=0.5) == []

@@ -23,6 +23,11 @@ BENT = 0.6
 ROLLING = 1.0
 #: Above this speed (m/s) it surely moves.
 SURELY = 2.0
+#: An inertial unit shows at this speed (m/s) already that it moves, by its vibrations if nothing
+#: else: a car that creeps round a corner turns as far as a fast one.
+CREEPING = 0.5
+#: It cannot hold its values for so long (seconds) while it does; means reach half a window.
+HELD = WINDOW
 #: Names of channels with a forward speed (m/s) in their first column.
 SPEEDS = ('speed', 'odometry', 'wheels')
 Tables = Mapping[str, tuple[Array, Array]]
@@ -74,12 +79,12 @@ class Channels:
     def _period(self, name: str) -> float:
         return usual_step(self.tables[name][0])
 
-    def moving_at(self, time: Array) -> BoolArray:
+    def moving_at(self, time: Array, above: float = SURELY) -> BoolArray:
         """Whether the vehicle surely moves at some times, by its wheels or the satellites."""
         speed = self.forward_speed()
         if speed is None:
             return np.zeros(len(time), dtype=bool)
-        fast = np.nan_to_num(np.abs(speed[1])) > SURELY
+        fast = np.nan_to_num(np.abs(speed[1])) > above
         return np.asarray(np.interp(time, self.grid, fast.astype(float)) > 0.99)
 
     def rate_of(self, name: str, column: int) -> Array:

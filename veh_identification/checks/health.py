@@ -70,12 +70,18 @@ def longest_rest(time: Array, value: Array) -> Rest | None:
 
 
 def check_stuck(
-    time: Array, value: Array, where: str, *, moving: BoolArray | None = None
+    time: Array,
+    value: Array,
+    where: str,
+    *,
+    moving: BoolArray | None = None,
+    moved: float = float('inf'),
 ) -> list[Finding]:
     """A channel that holds one value although it, or the machine, moves.
 
     `moving` marks the samples at which the machine is known to move; without it a channel that
-    never changes says nothing.
+    never changes says nothing. It moves for half of the time; of a channel that else never rests,
+    so many seconds (`moved`) suffice: what comes to a stand before its sensor is back is no rest.
     """
     longest = longest_rest(time, value)
     if longest is None or longest.seconds < max(STUCK_SECONDS, STUCK_TIMES * longest.usual):
@@ -85,7 +91,11 @@ def check_stuck(
             return []
     else:
         inside = (time >= longest.begin) & (time <= longest.end)
-        if not inside.any() or np.mean(moving[inside]) < 0.5:
+        if not inside.any():
+            return []
+        share = float(np.mean(moving[inside]))
+        seldom = longest.usual > 0.0 or share * longest.seconds < moved
+        if share < 0.5 and seldom:
             return []
     text = (
         f'{where} does not change at all from {longest.begin:.2f} s to {longest.end:.2f} s while '

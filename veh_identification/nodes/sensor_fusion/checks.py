@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from veh_identification.checks.channels import SPEEDS, Channels
+from veh_identification.checks.channels import CREEPING, HELD, SPEEDS, Channels
 from veh_identification.checks.health import check_repeated, check_stuck, told_once
 from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
@@ -175,7 +176,11 @@ def _held(
             continue
         give_way()
         time, values = channels.tables[name]
-        more = {'moving': channels.moving_at(time)} if check is check_stuck else {}
+        more: dict[str, Any] = {}
+        if check is check_stuck and name == 'imu':
+            more = {'moving': channels.moving_at(time, CREEPING), 'moved': HELD}
+        elif check is check_stuck:
+            more = {'moving': channels.moving_at(time)}
         found += told_once(
             [
                 one

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from veh_identification.checks.channels import Channels
+from veh_identification.checks.channels import CREEPING, HELD, SURELY, Channels
 from veh_identification.checks.health import (
     STUCK_SECONDS,
     STUCK_TIMES,
@@ -179,11 +179,13 @@ def _stuck(heard: Heard, story: Story, car: CarDescription) -> list[Finding]:
         if stream not in heard:
             continue
         time, values = heard[stream]
-        moving = story.channels.moving_at(time)
+        imu = stream == 'imu'
+        moving = story.channels.moving_at(time, CREEPING if imu else SURELY)
+        moved = HELD if imu else np.inf
         for field, column in zip(columns[::2], columns[1::2], strict=True):
             where = f'{story.where[name]} {field}'
-            found += check_stuck(time, values[:, column], where, moving=moving)
-            if stream == 'imu':
+            found += check_stuck(time, values[:, column], where, moving=moving, moved=moved)
+            if imu:
                 found += check_saturated(values[:, column], where)
     return found[:1] or _stuck_steering(heard, story)
 
