@@ -349,6 +349,7 @@ def options_parser() -> argparse.ArgumentParser:
     add('--seed', type=int, default=1, help='of the sample')
     add('--sampled', type=Path, help='rows of the sample, and what they were')
     add('--unlisted', action='store_true', help='mistakes that were thought of later, alone')
+    add('--later', nargs='*', type=Path, default=[], help='rows of --unlisted, first and mended')
     add('--notes', type=Path, help='sections of the page that are written by hand')
     add('--resume', action='store_true', help='rows that the file holds are not made again')
     add('--table', action='store_true', help='make nothing: the table of the rows in the file')
@@ -380,6 +381,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         before = sample.section(sorted(sampled, key=_order)) if sampled else []
         if options.notes is not None:
             before += [*options.notes.read_text('utf-8').splitlines(), '']
+        later = [json.loads(one.read_text('utf-8')) for one in options.later]
+        before += sample.later_section(*later) if later else []
         options.markdown.write_text(markdown(found, options.present, before), 'utf-8')
     for row in figures(found):
         print(f'{row["case"]:70} {row["ours"]:6.1f} {row["unit"]} {row["wanted"]}')

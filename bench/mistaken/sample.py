@@ -1,4 +1,4 @@
-"""A random sample of the rows of a table, made again on one commit, and what it says.
+"""Sections of the page: a random sample made again on one commit, and unlisted mistakes.
 
 A table that was made part by part, mostly where something had failed, leans upwards: rows that
 once were right are not made again. A sample by chance does not.
@@ -66,7 +66,8 @@ def section(rows: Sequence[Row]) -> list[str]:
     if rows:
         lines.append(_line('all', '', rows))
     other = [row for row in rows if row['result'] != row['was']]
-    lines += ['', f'{len(other)} of {len(rows)} rows came out as another than stored:', '']
+    end = ':' if other else '.'
+    lines += ['', f'{len(other)} of {len(rows)} rows came out as another than stored{end}', '']
     for row in other:
         told = f' ({row["what"][:90]})' if row['result'] in (OTHER, SILENT) else ''
         lines.append(
@@ -92,3 +93,37 @@ def _line(system: str, way: str, rows: Sequence[Row]) -> str:
         sum(row['was'] == NAMED for row in rows),
     ]
     return f'| {" | ".join(map(str, cells))} |'
+
+
+def later_section(rows: Sequence[Row], mended: Sequence[Row] = ()) -> list[str]:
+    """Lines of the page: mistakes that were thought of later, as first run, and what was mended.
+
+    `mended`: rows of the same mistakes by later commits.
+    """
+    now = {_place(row): row for row in mended}
+    head = ['system', 'way', 'rows', *WORDS.values(), 'clean, false']
+    lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
+    for system, way in dict.fromkeys((row['system'], row['way']) for row in rows):
+        own = [row for row in rows if (row['system'], row['way']) == (system, way)]
+        counts = Counter(row['result'] for row in own)
+        made = sum(bool(row['mistake']) for row in own)
+        cells = [system, way, made, *(counts[one] for one in WORDS)]
+        cells.append(f'{counts["clean"] + counts["false"]}, {counts["false"]}')
+        lines.append(f'| {" | ".join(map(str, cells))} |')
+    lines += ['', '| system | way | mistake | first | after mending |', '|---|---|---|---|---|']
+    for row in rows:
+        if row['mistake'] and row['result'] != NAMED:
+            after = now.get(_place(row))
+            told = '' if after is None else f'{_outcome(after)}, by {after["code"]}'
+            cells = [row['system'], row['way'], row['mistake'], _outcome(row), told]
+            lines.append(f'| {" | ".join(map(str, cells))} |')
+    return [*lines, '']
+
+
+def _place(row: Row) -> Key:
+    return row['system'], row['recording'], row['way'], row['mistake']
+
+
+def _outcome(row: Row) -> str:
+    told = f' ({row["what"][:70]})' if row['result'] in (OTHER, SILENT) and row['what'] else ''
+    return (WORDS[row['result']] + told).replace('|', '/')

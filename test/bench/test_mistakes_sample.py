@@ -62,3 +62,20 @@ def test_drawn_rows_alone_are_made_and_say_what_they_were(monkeypatch) -> None:
     assert '| car | offline | 3 | 0 (0 %) | 0 to 71 % | 0 | 0 | 0 | 3 | 3 |' in text
     assert '6 of 6 rows came out as another than stored' in text
     assert not list(mistakes.again(stored, ['car'], 6, 3, made))
+
+
+def test_later_mistakes_as_first_run_and_after_mending() -> None:
+    first = [
+        dict(zip(mistakes.ROW, ('car', 20, 'live', title, result, what, 'abc'), strict=True))
+        for title, result, what in (
+            ('', 'clean', ''),
+            ('a', 'named', ''),
+            ('b', 'silent', 'Mc 9 sigma'),
+            ('c', 'refused', 'no | pose'),
+        )
+    ]
+    mended = [{**first[2], 'result': 'named', 'what': '', 'code': 'def'}]
+    lines = sample.later_section(first, mended)
+    assert '| car | live | 3 | 1 | 0 | 1 | 0 | 0 | 1 | 1, 0 |' in lines
+    told = '| car | live | b | SILENT (Mc 9 sigma) | right cause named, by def |'
+    assert told in lines and '| car | live | c | refused |  |' in lines
