@@ -6,6 +6,8 @@ place of their diagonal stands the inverse of that: a division takes as long as 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -15,39 +17,48 @@ from veh_identification.types import Array, IntArray
 SUMS = {'reassoc', 'contract'}
 
 
+# Unsigned places need no test for being negative, and views of rows cost more than short rows do.
+
+
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _reduce_row(matrix: Array, start: int, size: int, i: int, above: int) -> None:
+def _reduce_row(matrix: Array, start: Any, size: Any, i: Any, above: Any) -> None:
     """Row i of a front less what the rows above it take: four at once, to load it less often."""
-    row = matrix[start + i * size + i : start + i * size + size]
-    k = 0
-    while k + 4 <= above:
-        at = start + k * size + i
-        a, b = matrix[at : at + row.size], matrix[at + size : at + size + row.size]
-        c = matrix[at + 2 * size : at + 2 * size + row.size]
-        d = matrix[at + 3 * size : at + 3 * size + row.size]
-        p, q, r, s = a[0], b[0], c[0], d[0]
-        for j in range(row.size):
-            row[j] -= p * a[j] + q * b[j] + r * c[j] + s * d[j]
-        k += 4
+    own, length = start + i * size + i, size - i
+    k = i - i
+    while k + np.uint64(4) <= above:
+        a = start + k * size + i
+        b, c, d = a + size, a + size + size, a + size + size + size
+        p, q, r, s = matrix[a], matrix[b], matrix[c], matrix[d]
+        for j in range(length):
+            matrix[own + j] -= (
+                p * matrix[a + j] + q * matrix[b + j] + r * matrix[c + j] + s * matrix[d + j]
+            )
+        k += np.uint64(4)
     while k < above:
-        at = start + k * size + i
-        a = matrix[at : at + row.size]
-        p = a[0]
-        for j in range(row.size):
-            row[j] -= p * a[j]
-        k += 1
+        a = start + k * size + i
+        p = matrix[a]
+        for j in range(length):
+            matrix[own + j] -= p * matrix[a + j]
+        k += np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
 def _hand_on(
-    matrix: Array, start: int, pivots: int, size: int, target: int, width: int, handed: IntArray
+    matrix: Array, start: Any, pivots: Any, size: Any, target: Any, width: Any, handed: Any
 ) -> None:
     """Add what is left of a front's border to the front at `target`."""
-    for i in range(size - pivots):
-        at = start + (pivots + i) * size + pivots
-        base = target + handed[i] * width
-        for j in range(i, size - pivots):
-            matrix[base + handed[j]] += matrix[at + j]
+    for i in range(pivots, size):
+        row, base = start + i * size, target + handed[i - pivots] * width
+        for j in range(i, size):
+            matrix[base + handed[j - pivots]] += matrix[row + j]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _scale(matrix: Array, own: Any, length: Any, inverse: float) -> None:
+    """A row of L^T from its pivot on, whose inverse takes the place of the diagonal."""
+    for j in range(np.uint64(1), length):
+        matrix[own + j] *= inverse
+    matrix[own] = inverse
 
 
 @njit(cache=True, nogil=True)
@@ -60,42 +71,69 @@ def factorise(
     below `floor` times its diagonal entry, or below `lowest`, means that the row is (numerically)
     a combination of earlier ones: the pose is singular.
     """
-    first = 0
-    for f in range(fronts.size // 5):
-        start, pivots, size = fronts[5 * f], fronts[5 * f + 1], fronts[5 * f + 2]
+    table, places = fronts.view(np.uint64), handed.view(np.uint64)
+    eliminated = 0
+    for f in range(table.size // np.uint64(5)):
+        start, pivots, size = table[5 * f], table[5 * f + 1], table[5 * f + 2]
         for i in range(size):
             _reduce_row(matrix, start, size, i, min(i, pivots))
             if i < pivots:
-                row = matrix[start + i * size + i : start + i * size + size]
-                pivot = row[0]
-                if not (pivot > floor * diagonal[first + i] and pivot > lowest):
-                    return first + i
-                inverse = 1.0 / np.sqrt(pivot)
-                for j in range(row.size):
-                    row[j] *= inverse
-                row[0] = inverse
-        first += pivots
+                own = start + i * size + i
+                pivot = matrix[own]
+                if not (pivot > floor * diagonal[eliminated] and pivot > lowest):
+                    return eliminated
+                _scale(matrix, own, size - i, 1.0 / np.sqrt(pivot))
+                eliminated += 1
         parent = fronts[5 * f + 4]
         if parent >= 0:
-            at = fronts[5 * f + 3]
-            _hand_on(
-                matrix,
-                start,
-                pivots,
-                size,
-                fronts[5 * parent],
-                fronts[5 * parent + 2],
-                handed[at : at + size - pivots],
-            )
+            at = table[5 * f + 3]
+            target, width = table[5 * parent], table[5 * parent + 2]
+            _hand_on(matrix, start, pivots, size, target, width, places[at : at + size - pivots])
     return -1
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
+def _forward(
+    matrix: Array, start: Any, pivots: Any, size: Any, first: Any, work: Array, taken: Array
+) -> None:
+    """L y = right for the pivots of a front; `taken`: what that takes from its border."""
+    border = size - pivots
+    for j in range(border):
+        taken[j] = 0.0
+    for i in range(pivots):
+        row = start + i * size
+        value = work[first + i] * matrix[row + i]
+        work[first + i] = value
+        for j in range(i + np.uint64(1), pivots):
+            work[first + j] -= matrix[row + j] * value
+        row += pivots
+        for j in range(border):
+            taken[j] += matrix[row + j] * value
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _backward(
+    matrix: Array, start: Any, pivots: Any, size: Any, first: Any, work: Array, known: Array
+) -> None:
+    """L^T x = y for the pivots of a front; `known`: x of its border."""
+    border = size - pivots
+    for k in range(pivots):
+        i = pivots - np.uint64(1) - k
+        row, total = start + i * size, 0.0
+        for j in range(i + np.uint64(1), pivots):
+            total += matrix[row + j] * work[first + j]
+        beyond = row + pivots
+        for j in range(border):
+            total += matrix[beyond + j] * known[j]
+        work[first + i] = (work[first + i] - total) * matrix[row + i]
+
+
+@njit(cache=True, nogil=True)
 def solve(
     fronts: IntArray,
-    border: IntArray,
+    border: Any,
     matrix: Array,
-    permutation: IntArray,
+    permutation: Any,
     right: Array,
     work: Array,
     buffer: Array,
@@ -103,51 +141,29 @@ def solve(
 ) -> None:
     """Solve L L^T x = right in place of `result` (may be `right` itself).
 
-    `work` is as long as x and `buffer` as the largest front is wide.
+    `border` and `permutation` as unsigned numbers; `work` is as long as x and `buffer` as the
+    largest front is wide.
     """
+    table = fronts.view(np.uint64)
+    count = table.size // np.uint64(5)
     for k in range(permutation.size):
         work[k] = right[permutation[k]]
-    first = 0
-    for f in range(fronts.size // 5):
-        start, pivots, size = fronts[5 * f], fronts[5 * f + 1], fronts[5 * f + 2]
-        at = fronts[5 * f + 3]
-        others = border[at : at + size - pivots]
-        y = buffer[:size]
-        for i in range(pivots):
-            y[i] = work[first + i]
-        for i in range(others.size):
-            y[pivots + i] = work[others[i]]
-        for i in range(pivots):
-            row = matrix[start + i * size + i : start + i * size + size]
-            rest = y[i:size]
-            value = rest[0] * row[0]
-            for j in range(row.size):
-                rest[j] -= row[j] * value
-            rest[0] = value
-        for i in range(pivots):
-            work[first + i] = y[i]
-        for i in range(others.size):
-            work[others[i]] = y[pivots + i]
+    first = np.uint64(0)
+    for f in range(count):
+        start, pivots, size = table[5 * f], table[5 * f + 1], table[5 * f + 2]
+        at = table[5 * f + 3]
+        _forward(matrix, start, pivots, size, first, work, buffer)
+        for j in range(size - pivots):
+            work[border[at + j]] -= buffer[j]
         first += pivots
-    for f in range(fronts.size // 5 - 1, -1, -1):
-        start, pivots, size = fronts[5 * f], fronts[5 * f + 1], fronts[5 * f + 2]
-        at = fronts[5 * f + 3]
-        others = border[at : at + size - pivots]
+    for g in range(count):
+        back = count - np.uint64(1) - g
+        start, pivots, size = table[5 * back], table[5 * back + 1], table[5 * back + 2]
+        at = table[5 * back + 3]
         first -= pivots
-        y = buffer[:size]
-        for i in range(pivots):
-            y[i] = work[first + i]
-        for i in range(others.size):
-            y[pivots + i] = work[others[i]]
-        for i in range(pivots - 1, -1, -1):
-            row = matrix[start + i * size + i : start + i * size + size]
-            rest = y[i:size]
-            total = 0.0
-            for j in range(1, row.size):
-                total += row[j] * rest[j]
-            rest[0] = (rest[0] - total) * row[0]
-        for i in range(pivots):
-            work[first + i] = y[i]
+        for j in range(size - pivots):
+            buffer[j] = work[border[at + j]]
+        _backward(matrix, start, pivots, size, first, work, buffer)
     for k in range(permutation.size):
         result[permutation[k]] = work[k]
 

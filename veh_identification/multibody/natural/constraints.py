@@ -15,7 +15,7 @@ from numba import njit
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
 from veh_identification.multibody.natural.records import ANGLE, DISTANCE, DOT, LINEAR
-from veh_identification.types import Array, IntArray
+from veh_identification.types import Array
 
 Memory = tuple[Any, ...]
 WIDTH = pk.COLUMNS_PER_CONSTRAINT
@@ -69,80 +69,55 @@ def residuals(memory: Memory, drive: Array, q: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _scatter(
-    pointer: IntArray,
-    value: Array,
-    slot: IntArray,
-    jacobian: Array,
-    cursor: int,
-    form: int,
-    gx: float,
-    gy: float,
-    gz: float,
-) -> int:
-    """Add the gradient with respect to one form to a Jacobian row; returns the next cursor."""
-    for axis in range(3):
-        g = gx if axis == 0 else (gy if axis == 1 else gz)
-        for p in range(pointer[3 * form + axis], pointer[3 * form + axis + 1]):
-            jacobian[slot[cursor]] += value[p] * g
+def fill_factors(memory: Memory, q: Array) -> None:
+    """What the entries of Phi_q are sums of (`packing.gradient_terms`), from POSITION.
+
+    Of an ANGLE, whose residual is (e_b . v) cos - (e_a . v) sin: its derivatives by e_a, e_b, v
+    and the angle; of a DISTANCE: the distance.
+    """
+    integers, _, _, scratch, places, _ = memory
+    records = integers_of(integers, pk.CONSTRAINTS)
+    f = reals_of(scratch, places, pk.POSITION)
+    out = reals_of(scratch, places, pk.FACTORS)
+    for i in range(f.size):
+        out[i] = f[i]
+    cursor = f.size
+    out[cursor] = 1.0
+    cursor += 1
+    for row in range(records.size // WIDTH):
+        base = WIDTH * row
+        kind, a, b = records[base], records[base + 1], records[base + 2]
+        c, k = records[base + 3], records[base + 4]
+        if kind == ANGLE:
+            co, si = np.cos(q[k]), np.sin(q[k])
+            for axis in range(3):
+                v = f[3 * c + axis]
+                out[cursor + axis] = -si * v
+                out[cursor + 3 + axis] = co * v
+                out[cursor + 6 + axis] = co * f[3 * b + axis] - si * f[3 * a + axis]
+            out[cursor + 9] = -(dot(f, b, f, c) * si + dot(f, a, f, c) * co)
+            cursor += pk.ANGLE_FACTORS
+        elif kind == DISTANCE:
+            out[cursor] = q[k]
             cursor += 1
-    return cursor
 
 
 @njit(cache=True, nogil=True)
 def jacobian(memory: Memory, q: Array) -> None:
     """Phi_q of equation (8) into JACOBIAN (compressed rows), from the forms in POSITION."""
     integers, reals, table, scratch, places, _ = memory
-    records = integers_of(integers, pk.CONSTRAINTS)
-    pointer = indices_of(integers, pk.FORM_POINTER)
-    slot = indices_of(integers, pk.JACOBIAN_SLOT)
-    value = reals_of(reals, table, pk.FORM_VALUE)
-    f = reals_of(scratch, places, pk.POSITION)
+    entry = indices_of(integers, pk.GRADIENT_ENTRY)
+    pointer = indices_of(integers, pk.GRADIENT_POINTER)
+    factor = indices_of(integers, pk.GRADIENT_FACTOR)
+    value = reals_of(reals, table, pk.GRADIENT_VALUE)
+    factors = reals_of(scratch, places, pk.FACTORS)
     J = reals_of(scratch, places, pk.JACOBIAN)
-    J[:] = 0.0
-    cursor = 0
-    for row in range(records.size // WIDTH):
-        base = WIDTH * row
-        kind, a, b = records[base], records[base + 1], records[base + 2]
-        c, k = records[base + 3], records[base + 4]
-        i, j, m = 3 * a, 3 * b, 3 * c
-        if kind == LINEAR:
-            for p in range(pointer[a], pointer[a + 1]):
-                J[slot[cursor]] += value[p]
-                cursor += 1
-        elif kind == ANGLE:
-            co, si = np.cos(q[k]), np.sin(q[k])
-            cursor = _scatter(
-                pointer, value, slot, J, cursor, a, -si * f[m], -si * f[m + 1], -si * f[m + 2]
-            )
-            cursor = _scatter(
-                pointer, value, slot, J, cursor, b, co * f[m], co * f[m + 1], co * f[m + 2]
-            )
-            cursor = _scatter(
-                pointer,
-                value,
-                slot,
-                J,
-                cursor,
-                c,
-                co * f[j] - si * f[i],
-                co * f[j + 1] - si * f[i + 1],
-                co * f[j + 2] - si * f[i + 2],
-            )
-            J[slot[cursor]] -= dot(f, b, f, c) * si + dot(f, a, f, c) * co
-            cursor += 1
-        elif kind == DISTANCE:
-            cursor = _scatter(
-                pointer, value, slot, J, cursor, a, 2.0 * f[i], 2.0 * f[i + 1], 2.0 * f[i + 2]
-            )
-            J[slot[cursor]] -= 2.0 * q[k]
-            cursor += 1
-        else:
-            cursor = _scatter(pointer, value, slot, J, cursor, a, f[j], f[j + 1], f[j + 2])
-            cursor = _scatter(pointer, value, slot, J, cursor, b, f[i], f[i + 1], f[i + 2])
-            if kind != DOT:
-                J[slot[cursor]] -= 1.0
-                cursor += 1
+    fill_factors(memory, q)
+    for e in range(entry.size):
+        total = 0.0
+        for t in range(pointer[e], pointer[e + 1]):
+            total += value[t] * factors[factor[t]]
+        J[entry[e]] = total
 
 
 @njit(cache=True, nogil=True)
@@ -160,12 +135,12 @@ def jacobian_times(memory: Memory, w: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_transposed(memory: Memory, rows: Array, factor: float, out: Array) -> None:
-    """out += factor Phi_q^T rows."""
+def add_transposed(memory: Memory, rows: Array, factor: float, out: Array, section: int) -> None:
+    """out += factor Phi_q^T rows, with Phi_q of JACOBIAN or FACTOR_JACOBIAN."""
     integers, _, _, scratch, places, _ = memory
     pointer = indices_of(integers, pk.JACOBIAN_POINTER)
     column = indices_of(integers, pk.JACOBIAN_COLUMN)
-    J = reals_of(scratch, places, pk.JACOBIAN)
+    J = reals_of(scratch, places, section)
     for row in range(rows.size):
         weight = factor * rows[row]
         for p in range(pointer[row], pointer[row + 1]):
@@ -204,19 +179,27 @@ def add_transposed_block(memory: Memory, rows: Array, out: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def add_normal(memory: Memory, weight: float, shared: bool) -> None:
-    """MATRIX += Phi_q^T w Phi_q, w being `weight`, or that share of it which each row has."""
+    """MATRIX += Phi_q^T w Phi_q, w being `weight`, or that share of it which each row has.
+
+    Keeps Phi_q as FACTOR_JACOBIAN, for what is solved with the factor at later poses.
+    """
     integers, _, _, scratch, places, _ = memory
-    pointer = integers_of(integers, pk.JACOBIAN_POINTER)
+    pointer = indices_of(integers, pk.JACOBIAN_POINTER)
     slot = indices_of(integers, pk.NORMAL_SLOT)
+    first = indices_of(integers, pk.NORMAL_POINTER)
+    pair = indices_of(integers, pk.NORMAL_PAIR)
     J = reals_of(scratch, places, pk.JACOBIAN)
+    kept = reals_of(scratch, places, pk.FACTOR_JACOBIAN)
+    weighted = reals_of(scratch, places, pk.WEIGHTED_JACOBIAN)
     A = reals_of(scratch, places, pk.MATRIX)
     share = reals_of(scratch, places, pk.ROW_SHARE)
-    cursor = 0
-    for row in range(pointer.size - 1):
-        start = pointer[row]
+    for row in range(share.size):
         of_row = weight * share[row] if shared else weight
-        for i in range(start, pointer[row + 1]):
-            value = of_row * J[i]
-            for j in range(start, i + 1):
-                A[slot[cursor]] += value * J[j]
-                cursor += 1
+        for p in range(pointer[row], pointer[row + 1]):
+            kept[p] = J[p]
+            weighted[p] = of_row * J[p]
+    for s in range(slot.size):
+        total = 0.0
+        for t in range(first[s], first[s + 1]):
+            total += weighted[pair[t] >> np.uint64(32)] * J[pair[t] & np.uint64(0xFFFFFFFF)]
+        A[slot[s]] += total

@@ -86,7 +86,7 @@ def newton_iteration(
     mass_times(memory, qdd, right)
     for i in range(q.size):
         right[i] = force[i] - right[i]
-    add_transposed(memory, rows, -1.0, right)
+    add_transposed(memory, rows, -1.0, right, pk.JACOBIAN)
     for i in range(q.size):
         right[i] *= scale
     solve(memory, right, step)
@@ -116,12 +116,13 @@ def _project(
 ) -> None:
     """Projection (42) of rates or accelerations onto Phi_q x = target.
 
-    Minimises (x - x*)^T D (x - x*), D = M + dt/2 C + dt^2/4 K, by the same augmented iteration as
-    the positions. The factor belongs to an earlier Newton iterate, so the residual of the present
-    pose counts: a single pass with a slightly old factor would push energy into the motion, since
-    the penalty multiplies the difference of the Jacobians. It ends when the next pass would change
-    less than `projected` times the size of x, judged by how much less the last one did than the
-    one before.
+    Ends at D (x - x*) + Phi_q0^T sigma = 0, D = M + dt/2 C + dt^2/4 K, by the same augmented
+    iteration as the positions. Phi_q0 is that of the factor, of an earlier Newton iterate: the
+    constraints hold as they are at the present pose, along directions that are older by one
+    change of Newton. With the present directions the penalty would multiply the difference of the
+    two, which the factor does not know of: passes more, and energy in the motion. It ends when the
+    next pass would change less than `projected` times the size of x, judged by how much less the
+    last one did than the one before.
     """
     _, _, _, scratch, places, _ = memory
     rows = reals_of(scratch, places, pk.ROWS)
@@ -141,7 +142,7 @@ def _project(
     for _ in range(PROJECTION_PASSES):
         for row in range(rows.size):
             change[row] = weight * share[row] * rows[row] - sigma[row]
-        add_transposed(memory, change, 1.0, right)
+        add_transposed(memory, change, 1.0, right, pk.FACTOR_JACOBIAN)
         solve(memory, right, step)
         jacobian_times(memory, step, change)
         size, largest = 0.0, 0.0

@@ -125,7 +125,10 @@ def combination(forms: Sequence[Form], weights: Iterable[float]) -> Form:
 
 def in_span(form: Form, basis: Sequence[Form]) -> bool:
     """Whether a form is a linear combination of others (a vector fixed in a body, say)."""
-    columns = sorted(form.columns.union(*(b.columns for b in basis)))
+    known = frozenset().union(*(b.columns for b in basis))
+    if not form.columns <= known:
+        return False
+    columns = sorted(known)
     place = {column: k for k, column in enumerate(columns)}
 
     def flat(item: Form) -> Array:

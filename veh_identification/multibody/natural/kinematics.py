@@ -117,7 +117,7 @@ def stacked_solve(memory: Memory, rows: Array, z: Array, x: Array) -> float:
             worst = max(worst, abs(gap))
         if worst <= 1e-14 * size or worst > 0.5 * previous:
             break
-        add_transposed(memory, defect, 1.0, right)
+        add_transposed(memory, defect, 1.0, right, pk.JACOBIAN)
         solve(memory, right, step)
         for i in range(x.size):
             x[i] += step[i]
@@ -180,7 +180,7 @@ def position_problem(
         right[:] = 0.0
         for i in range(z.size):
             right[independent[i]] = z[i] - q[independent[i]]
-        add_transposed(memory, phi, -1.0, right)
+        add_transposed(memory, phi, -1.0, right, pk.JACOBIAN)
         solve(memory, right, step)
         for i in range(q.size):
             q[i] += step[i]

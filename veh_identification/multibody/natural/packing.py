@@ -7,8 +7,10 @@ is the scratch memory of the kernels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations_with_replacement
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -25,6 +27,7 @@ from veh_identification.multibody.natural.records import (
 from veh_identification.multibody.natural.symbolic import Pattern, analyse
 from veh_identification.types import Array, IntArray
 
+_Term = TypeVar('_Term')
 # Sections of the integer array.
 (
     FORM_POINTER,
@@ -32,8 +35,12 @@ from veh_identification.types import Array, IntArray
     CONSTRAINTS,
     JACOBIAN_POINTER,
     JACOBIAN_COLUMN,
-    JACOBIAN_SLOT,
+    GRADIENT_ENTRY,
+    GRADIENT_POINTER,
+    GRADIENT_FACTOR,
     NORMAL_SLOT,
+    NORMAL_POINTER,
+    NORMAL_PAIR,
     MASS_POINTER,
     MASS_COLUMN,
     MASS_SLOT,
@@ -55,11 +62,12 @@ from veh_identification.types import Array, IntArray
     SPRING_COLUMN,
     SPRING_SLOT_POINTER,
     INTEGER_SECTIONS,
-) = range(28)
+) = range(32)
 # Sections of the real array.
 (
     FORM_VALUE,
     FORM_CONSTANT,
+    GRADIENT_VALUE,
     MASS_VALUE,
     GRAVITY_FORCE,
     SPRING_VALUE,
@@ -67,7 +75,7 @@ from veh_identification.types import Array, IntArray
     BODY_MATRIX,
     SPRING_MATRIX,
     REAL_SECTIONS,
-) = range(9)
+) = range(10)
 # Sections of the scratch array.
 (
     POSITION,
@@ -75,7 +83,10 @@ from veh_identification.types import Array, IntArray
     ACCELERATION,
     DIRECTION,
     RESIDUAL,
+    FACTORS,
     JACOBIAN,
+    FACTOR_JACOBIAN,
+    WEIGHTED_JACOBIAN,
     MATRIX,
     WORK,
     RIGHT,
@@ -92,8 +103,10 @@ from veh_identification.types import Array, IntArray
     LOAD_TANGENT,
     ROW_SHARE,
     SCRATCH_SECTIONS,
-) = range(22)
+) = range(25)
 COLUMNS_PER_CONSTRAINT = 5
+ANGLE_FACTORS = 10  # see `constraints.fill_factors`
+PAIR = 2**32  # two places in one integer: first * PAIR + second
 SPRING_TANGENT_SIZE, LOAD_TANGENT_SIZE = 4, 12  # direction and weight; matrix and local point
 LOAD_SIZE = 27  # force 3, local point 3, moment 3, stiffness 3x3, damping 3x3
 
@@ -158,22 +171,55 @@ def pack_forms(forms: list[Form]) -> tuple[IntArray, IntArray, Array, Array]:
     return _integer(pointer), _integer(columns), np.array(values), np.array(constants)
 
 
-def constraint_rows(record: Constraint, pointer: IntArray, columns: IntArray) -> list[int]:
-    """Columns that a constraint touches, in the order in which its kernel visits them."""
+@dataclass(frozen=True)
+class Term:
+    """A summand of an entry of Phi_q: a constant times one of the FACTORS."""
 
-    def of_form(number: int) -> list[int]:
-        return [int(c) for c in columns[pointer[3 * number] : pointer[3 * number + 3]]]
+    column: int
+    value: float
+    factor: int
+
+
+def factor_places(description: Description) -> list[int]:
+    """Where the FACTORS of each constraint begin that are no values of forms.
+
+    First stand the values of all forms and a one, then ten numbers for each ANGLE and one for each
+    DISTANCE, as `constraints.fill_factors` puts them there; the last entry is their number.
+    """
+    own = {ANGLE: ANGLE_FACTORS, DISTANCE: 1}
+    counts = [own.get(record.kind, 0) for record in description.constraints]
+    first = 3 * len(description.forms) + 1
+    return [first + int(n) for n in np.cumsum([0, *counts])]
+
+
+def gradient_terms(record: Constraint, forms: Sequence[Form], one: int, own: int) -> list[Term]:
+    """Row of Phi_q (8) as a sum; `one`: place of the factor 1, `own`: of the constraint's own."""
+
+    def of_form(number: int, first: int, weight: float = 1.0) -> list[Term]:
+        rows = enumerate(forms[number].rows)
+        return [Term(c, weight * v, first + axis) for axis, row in rows for c, v in row.items()]
 
     a, b, c = record.forms
     if record.kind == LINEAR:
-        return [int(k) for k in columns[pointer[a] : pointer[a + 1]]]
-    if record.kind == DOT:
-        return of_form(a) + of_form(b)
+        number, axis = divmod(a, 3)  # a scalar row
+        return [Term(column, value, one) for column, value in forms[number].rows[axis].items()]
     if record.kind == ANGLE:
-        return of_form(a) + of_form(b) + of_form(c) + [record.coordinate]
+        terms = of_form(a, own) + of_form(b, own + 3) + of_form(c, own + 6)
+        return [*terms, Term(record.coordinate, 1.0, own + 9)]
     if record.kind == DISTANCE:
-        return of_form(a) + [record.coordinate]
-    return of_form(a) + of_form(b) + [record.coordinate]
+        return [*of_form(a, 3 * a, 2.0), Term(record.coordinate, -2.0, own)]
+    terms = of_form(a, 3 * b) + of_form(b, 3 * a)
+    return terms if record.kind == DOT else [*terms, Term(record.coordinate, -1.0, one)]
+
+
+def _gathered(sums: Mapping[int, Sequence[_Term]]) -> tuple[IntArray, IntArray, list[_Term]]:
+    """Sums by where they belong, as places, where their terms begin, and all terms.
+
+    Short sums first: loops of one length after the other are foreseen by the processor.
+    """
+    places = sorted(sums, key=lambda place: (len(sums[place]), place))
+    pointer = np.cumsum([0] + [len(sums[place]) for place in places])
+    return _integer(places), _integer(pointer), [t for place in places for t in sums[place]]
 
 
 def mass_matrix(description: Description) -> Array:
@@ -215,8 +261,8 @@ def _flat(lists: list[list[int]]) -> IntArray:
 class _Layout:
     """Columns that each kind of item touches, and the pattern that they make together."""
 
-    visits: list[list[int]]  # per constraint, in the order of its kernel
-    rows: list[list[int]]  # the same, each column once
+    terms: list[list[Term]]  # per constraint
+    rows: list[list[int]]  # its columns
     mass_rows: list[list[int]]
     bodies: list[list[Form]]
     body_columns: list[list[int]]
@@ -224,10 +270,37 @@ class _Layout:
     spring_columns: list[list[int]]
     pattern: Pattern
 
+    def gradient(self) -> tuple[IntArray, IntArray, list[tuple[int, float]]]:
+        """Entries of Phi_q, where their terms begin, and these: factor and value."""
+        sums: dict[int, dict[int, float]] = {}
+        first = 0
+        for terms, row in zip(self.terms, self.rows, strict=True):
+            place = {column: first + i for i, column in enumerate(row)}
+            for term in terms:
+                own = sums.setdefault(place[term.column], {})
+                own[term.factor] = own.get(term.factor, 0.0) + term.value
+            first += len(row)
+        return _gathered({entry: list(own.items()) for entry, own in sums.items()})
 
-def _lay_out(description: Description, M: Array, pointer: IntArray, columns: IntArray) -> _Layout:
-    visits = [constraint_rows(r, pointer, columns) for r in description.constraints]
-    rows = [sorted(set(v)) for v in visits]
+    def normal(self) -> tuple[IntArray, IntArray, list[int]]:
+        """Slots of Phi_q^T W Phi_q, where their terms begin, and these: pairs of entries."""
+        sums: dict[int, list[int]] = {}
+        first = 0
+        for row in self.rows:
+            for i, j in combinations_with_replacement(range(len(row)), 2):
+                pair = (first + i) * PAIR + first + j
+                sums.setdefault(self.pattern.slot(row[i], row[j]), []).append(pair)
+            first += len(row)
+        return _gathered(sums)
+
+
+def _lay_out(description: Description, M: Array) -> _Layout:
+    one, own = 3 * len(description.forms), factor_places(description)
+    terms = [
+        gradient_terms(record, description.forms, one, place)
+        for record, place in zip(description.constraints, own, strict=False)
+    ]
+    rows = [sorted({term.column for term in row}) for row in terms]
     mass_rows = [np.flatnonzero(row).tolist() for row in M]
     bodies = [[body.origin, *body.axes] for body in description.bodies]
     body_columns = [sorted(frozenset().union(*(f.columns for f in forms))) for forms in bodies]
@@ -237,7 +310,7 @@ def _lay_out(description: Description, M: Array, pointer: IntArray, columns: Int
         M.shape[0],
         [*rows, *body_columns, *spring_columns, *([i, *row] for i, row in enumerate(mass_rows))],
     )
-    return _Layout(visits, rows, mass_rows, bodies, body_columns, springs, spring_columns, pattern)
+    return _Layout(terms, rows, mass_rows, bodies, body_columns, springs, spring_columns, pattern)
 
 
 def _integer_sections(
@@ -250,12 +323,8 @@ def _integer_sections(
     """Integer sections in the order of the constants at the top."""
     pattern, size = layout.pattern, len(description.names)
     numbers = {form.key: i for i, form in enumerate(description.forms)}
-    starts = np.cumsum([0] + [len(row) for row in layout.rows])
-    slots = [
-        int(start) + int(np.searchsorted(row, column))
-        for start, row, visit in zip(starts, layout.rows, layout.visits, strict=False)
-        for column in visit
-    ]
+    entries, entry_pointer, gradient = layout.gradient()
+    normal_slots, normal_pointer, pairs = layout.normal()
     body_slots = [_pair_slots(pattern, c) for c in layout.body_columns]
     spring_slots = [_pair_slots(pattern, c) for c in layout.spring_columns]
     mass_slots = [
@@ -268,8 +337,12 @@ def _integer_sections(
             _integer([[r.kind, *r.forms, r.coordinate] for r in description.constraints]),
             _pointer_of(layout.rows),
             _flat(layout.rows),
-            _integer(slots),
-            _flat([_pair_slots(pattern, row) for row in layout.rows]),
+            entries,
+            entry_pointer,
+            _integer([factor for factor, _ in gradient]),
+            normal_slots,
+            normal_pointer,
+            _integer(pairs),
             _pointer_of(layout.mass_rows),
             _flat(layout.mass_rows),
             _integer(mass_slots),
@@ -311,6 +384,7 @@ def _real_sections(
         [
             values,
             constants,
+            np.array([value for _, value in layout.gradient()[2]]),
             np.array([M[i, j] for i, row in enumerate(layout.mass_rows) for j in row]),
             gravity_force(description),
             np.array(
@@ -328,16 +402,18 @@ def pack(description: Description, independent: list[int]) -> Packed:
     size, rows = len(description.names), len(description.constraints)
     pointer, columns, values, constants = pack_forms(description.forms)
     M = mass_matrix(description)
-    layout = _lay_out(description, M, pointer, columns)
+    layout = _lay_out(description, M)
     integers = _integer_sections(description, layout, pointer, columns, independent)
     reals, table = _real_sections(description, layout, M, values, constants)
     forms3, pattern = 3 * len(description.forms), layout.pattern
     sizes = dict.fromkeys(range(SCRATCH_SECTIONS), size)
     sizes.update(dict.fromkeys((POSITION, RATE, ACCELERATION, DIRECTION), forms3))
     sizes.update(dict.fromkeys((RESIDUAL, ROWS, ROWS_2, SIGMA, ROW_SHARE), rows))
+    entries = sum(len(row) for row in layout.rows)
+    sizes.update(dict.fromkeys((JACOBIAN, FACTOR_JACOBIAN, WEIGHTED_JACOBIAN), entries))
     sizes.update(
         {
-            JACOBIAN: sum(len(row) for row in layout.rows),
+            FACTORS: factor_places(description)[-1],
             MATRIX: pattern.entries,
             SPRING_TANGENT: SPRING_TANGENT_SIZE * len(description.springs),
             LOAD_TANGENT: LOAD_TANGENT_SIZE * len(description.bodies),

@@ -111,23 +111,28 @@ class _Motion:
         )
 
 
-def _wheel_speed(car: CarDescription, recording: Recording) -> tuple[Array, Array, float]:
-    """Times and forward speed of the wheels [m/s], and its noise.
+class _Wheels(NamedTuple):
+    """Times and forward speed of the wheels [m/s], and its noise."""
 
-    The median: one wheel may be stuck or spin.
-    """
+    time: Array
+    speed: Array
+    noise: float
+
+
+def _wheel_speed(car: CarDescription, recording: Recording) -> _Wheels:
+    """The median: one wheel may be stuck or spin."""
     series = recording.wheel_rate
     if not len(series) and len(recording.wheel_angle):
         series = speeds_of(car, recording.wheel_angle)
     radius = car.geometry.wheel_radius
     noise = car.sensors.wheels.speed * radius
     if not len(series):
-        return np.zeros(0), np.zeros(0), noise
+        return _Wheels(np.zeros(0), np.zeros(0), noise)
     good = np.isfinite(series.value).any(axis=1)
     middle = np.nanmedian(series.value[good], axis=1)
     if series.variance is not None:
         noise = float(np.hypot(noise, radius * np.sqrt(np.nanmedian(series.variance))))
-    return series.time[good], np.asarray(middle * radius, dtype=float), noise
+    return _Wheels(series.time[good], np.asarray(middle * radius, dtype=float), noise)
 
 
 def _yaw_rates(gyro: Series, mounting: Array) -> tuple[Series, Array]:
@@ -139,10 +144,10 @@ def _yaw_rates(gyro: Series, mounting: Array) -> tuple[Series, Array]:
     return Series(gyro.time[good], gyro.value[good]), np.nan_to_num(rates[good])
 
 
-def _motion(car: CarDescription, recording: Recording) -> _Motion:
+def _motion(car: CarDescription, recording: Recording, wheels: _Wheels) -> _Motion:
     mounting = matrix_of_rpy(car.sensors.imu.rpy)
     gyro, rates = _yaw_rates(recording.gyro, mounting)
-    time, speed, _ = _wheel_speed(car, recording)
+    time, speed, _ = wheels
     if not len(gyro):
         grid = time if time.size else np.zeros(0)
         return _Motion(
@@ -245,10 +250,10 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
 
 
 def _velocity(
-    car: CarDescription, recording: Recording, motion: _Motion, yaw: float
+    car: CarDescription, recording: Recording, wheels: _Wheels, yaw: float
 ) -> tuple[Array, float]:
     """Velocity at the first message and its deviation along each axis [m/s]."""
-    time, speed, noise = _wheel_speed(car, recording)
+    time, speed, noise = wheels
     if time.size and time[0] < BASE:
         early = time <= time[0] + FIRST
         forward = float(np.median(speed[early]))
@@ -419,9 +424,10 @@ def with_sideslip(start: Start, sideslip: float) -> Start:
 
 def find_start(car: CarDescription, recording: Recording) -> Start:
     """Pose and velocity at the first message, from configuration, fixes, course and gyro."""
-    motion = _motion(car, recording)
+    wheels = _wheel_speed(car, recording)
+    motion = _motion(car, recording, wheels)
     heading, findings = _heading(car, recording, motion)
-    velocity, speed_deviation = _velocity(car, recording, motion, heading.yaw)
+    velocity, speed_deviation = _velocity(car, recording, wheels, heading.yaw)
     slowest = max(MOVING, 3.0 * car.sensors.gps.velocity)
     if np.hypot(*velocity) < slowest and not (
         len(recording.wheel_rate) or len(recording.wheel_angle)

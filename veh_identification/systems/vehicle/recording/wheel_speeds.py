@@ -7,6 +7,7 @@ messages may be a hundredth of a second apart by their stamps and a tenth of tha
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class TickFinder:
 
     def __init__(self, configured: float) -> None:
         self.tick = configured
-        self._seen: list[float] = []
+        self._seen: list[float] = []  # in order
 
     def add(self, increment: float) -> None:
         """Take an increment between neighbouring messages."""
@@ -43,14 +44,18 @@ class TickFinder:
         if len(self._seen) >= KEPT or not size >= 0.0 or (size == 0.0 and not self._seen):
             return
         # a first size may be that of an even speed: zero tells once the wheel has turned
-        if min((abs(size - one) for one in self._seen), default=1.0) < SMALLEST_TICK:
+        seen = self._seen
+        place = bisect(seen, size)
+        if place and size - seen[place - 1] < SMALLEST_TICK:
             return
-        self._seen.append(size)
-        if len(self._seen) > 1:
+        if place < len(seen) and seen[place] - size < SMALLEST_TICK:
+            return
+        insort(seen, size)
+        if len(seen) > 1:
             self._look()
 
     def _look(self) -> None:
-        sizes = np.sort(self._seen)
+        sizes = np.array(self._seen)
         tick = float(np.diff(sizes).min())
         if tick > LARGEST_TICK:
             return
