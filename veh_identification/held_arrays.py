@@ -85,27 +85,33 @@ _to_wholes = _pointer_to(types.int64)
 _to_flags = _pointer_to(types.boolean)
 
 
-@njit(cache=True, nogil=True)
+# With the types of what they take: otherwise each whole number that a caller writes out makes
+# Numba compile a form of its own.
+def _viewer(result: str) -> Any:
+    return njit(f'{result}(int64[:, ::1], int64)', cache=True, nogil=True)
+
+
+@njit('void(int64[:, ::1], int64, int64)', cache=True, nogil=True)
 def _check(table: NDArray[np.int64], k: int, kind: int) -> None:
     if table[k, KIND] != kind:
         raise TypeError('a kernel was handed another kind of array than it takes')
 
 
-@njit(cache=True, nogil=True)
+@_viewer('float64[::1]')
 def reals_1(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of reals (n)."""
     _check(table, k, REAL + DIMENSION)
     return carray(_to_reals(table[k, ADDRESS]), (table[k, LENGTHS],))
 
 
-@njit(cache=True, nogil=True)
+@_viewer('float64[:, ::1]')
 def reals_2(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of reals (n, m)."""
     _check(table, k, REAL + 2 * DIMENSION)
     return carray(_to_reals(table[k, ADDRESS]), (table[k, LENGTHS], table[k, LENGTHS + 1]))
 
 
-@njit(cache=True, nogil=True)
+@_viewer('float64[:, :, ::1]')
 def reals_3(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of reals (n, m, l)."""
     _check(table, k, REAL + 3 * DIMENSION)
@@ -113,21 +119,21 @@ def reals_3(table: NDArray[np.int64], k: int) -> Any:
     return carray(_to_reals(table[k, ADDRESS]), lengths)
 
 
-@njit(cache=True, nogil=True)
+@_viewer('int64[::1]')
 def wholes_1(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of whole numbers (n)."""
     _check(table, k, WHOLE + DIMENSION)
     return carray(_to_wholes(table[k, ADDRESS]), (table[k, LENGTHS],))
 
 
-@njit(cache=True, nogil=True)
+@_viewer('int64[:, ::1]')
 def wholes_2(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of whole numbers (n, m)."""
     _check(table, k, WHOLE + 2 * DIMENSION)
     return carray(_to_wholes(table[k, ADDRESS]), (table[k, LENGTHS], table[k, LENGTHS + 1]))
 
 
-@njit(cache=True, nogil=True)
+@_viewer('boolean[::1]')
 def flags_1(table: NDArray[np.int64], k: int) -> Any:
     """Array k, of flags (n)."""
     _check(table, k, FLAG + DIMENSION)

@@ -258,7 +258,7 @@ def test_an_interrupt_after_the_work_is_done_is_no_traceback() -> None:
         '        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL: break\n'
         "    print('waiting', flush=True)\n"
         '    time.sleep(60)\n'
-        'def work():\n'
+        'def work(tell=False):\n'
         '    threading.Thread(target=last).start()\n'
         '    return 0\n'
         'main.main = work\n'

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from veh_identification.cli.compiling import COMPUTING, tell_of_compiling
 from veh_identification.cli.parser import Parser, parse
 from veh_identification.errors import VehIdError
 
@@ -113,8 +114,8 @@ def _incomplete(error: ModuleNotFoundError, words: Sequence[str]) -> int:
     return 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb."""
+def main(arguments: Sequence[str] | None = None, *, tell: bool = False) -> int:
+    """Run one verb; with `tell` a word is said when kernels are compiled first."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = os.environ.get('COMP_LINE', '').split()[1:]
     try:
@@ -130,6 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # As an exception, so that half-written output is removed on the way out.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
+        if tell and options.verb in COMPUTING:
+            tell_of_compiling()
         status: int = options.run(options) or 0
     except VehIdError as error:
         print(f'veh-id {options.verb}: {error}', file=sys.stderr)
@@ -150,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def program() -> int:
     """`main` as a program of its own: nothing follows it but the end of the interpreter."""
     try:
-        return main()
+        return main(tell=True)
     finally:
         # The work is done and Python waits for its threads: Ctrl-C ends it there and then, without
         # the traceback of a wait that nobody asked for.

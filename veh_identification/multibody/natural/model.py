@@ -239,6 +239,18 @@ class NaturalModel(Inspection):
             self._fail(-2 - bad)
         return R, Rd, Rdd
 
+    def r_matrix(self) -> Array:
+        """R = dq/dz (59) by the dense equations, for what is done once: nothing to compile."""
+        if self._factor != 'exact':
+            self._factorise()
+        J = self.jacobian()
+        count = len(self.independent)
+        stacked, unit = np.zeros((J.shape[0] + count, self.q.size)), np.eye(count)
+        stacked[: J.shape[0]] = J
+        stacked[J.shape[0] + np.arange(count), self._z_index] = 1.0
+        right = np.vstack([np.zeros((J.shape[0], count)), unit])
+        return np.asarray(np.linalg.lstsq(stacked, right, rcond=None)[0], dtype=float)
+
     def reduced_mass(self, R: Array) -> Array:
         """R^T M R."""
         mass = np.empty((R.shape[1], R.shape[1]))
@@ -247,14 +259,14 @@ class NaturalModel(Inspection):
 
     def reduced(self) -> tuple[Array, Array]:
         """Reduced mass matrix R^T M R and force R^T (Q - M R' z') of equation (67)."""
-        R = self.r_matrices()[0]
+        R = self.r_matrix()
         bias = np.zeros_like(self.q)
         kinematics.acceleration_problem(
             self.memory, self.drive, self.q, self.qd, np.zeros(R.shape[1]), bias
         )
         if self.force_hook is not None:
             self.force_hook(self, self.loads)
-        mass, force = self.reduced_mass(R), np.empty(R.shape[1])
+        force = np.empty(R.shape[1])
         dynamics.reduced_force(
             self.memory,
             self.q,
@@ -266,7 +278,7 @@ class NaturalModel(Inspection):
             self.loads.bodies,
             force,
         )
-        return mass, force
+        return R.T @ self.mass @ R, force
 
     def independent_acceleration(self) -> Array:
         """z'' of equation (67) at the present state."""

@@ -71,7 +71,7 @@ def predict_spokes(
             qdd[c] = 4.0 / (dt * dt) * q[c] + second_hat[c]
 
 
-@njit(cache=True, nogil=True)
+@njit(inline='always')  # a part of `advance` alone: compiled by itself, all would be made twice
 def _advance(
     memory: Memory,
     drive: Array,

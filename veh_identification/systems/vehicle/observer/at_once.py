@@ -455,7 +455,7 @@ def use_and_correct(
     return CORRECTED
 
 
-@njit(cache=True, nogil=True)
+@njit(inline='always')
 def step_and_use(
     dt: float,
     given: Array,
@@ -475,6 +475,8 @@ def step_and_use(
     used: tuple[Any, ...],
 ) -> int:
     """A step of the car and the update after it; with NOT_MADE all is as it was but the inputs.
+
+    A part of `step_at_once` alone: compiled by itself, all that it calls would be made twice.
 
     `given`: torques (4), pressure, travel of the rack with its rate and acceleration; `rack`: the
     row that drives it; `moving`: what `advance` takes, `solver`: its last three arguments; F to

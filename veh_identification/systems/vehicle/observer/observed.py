@@ -153,7 +153,8 @@ class ObservedVehicle:
 
     def _effective_mass(self) -> Array:
         """Mass that forces on the observed coordinates move at design, heading east (126)."""
-        mass = self.vehicle.model.reduced_mass(self.vehicle.model.r_matrices()[0])
+        R = self.vehicle.model.r_matrix()
+        mass = R.T @ self.vehicle.model.mass @ R
         seen, hidden = slice(0, self.size), slice(self.size, None)
         return np.asarray(
             mass[seen, seen]
