@@ -29,8 +29,10 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.held import check_held
 from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
+from veh_identification.checks.rectified import check_rectified
 from veh_identification.checks.small_causes import small_cause, small_cause_findings
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.errors import ModelError
@@ -289,10 +291,15 @@ def channel_findings(
 
     Without a fundamental the motion does not repeat, and nothing can be said of the last.
     """
-    found = _two_sources(legs, topic) or length_range(robot, legs.values[:, :6], topic)
+    found = (
+        _two_sources(legs, topic)
+        or length_range(robot, legs.values[:, :6], topic)
+        or check_rectified(legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)])
+    )
     if found:
         return found
     repeated: list[Finding] = []
+    held: list[Finding] = []
     moving = np.ones(len(legs), dtype=bool)
     for k in range(legs.values.shape[1]):
         where = _channel(topic, k)
@@ -300,8 +307,10 @@ def channel_findings(
         found += check_saturated(value, where) or check_stuck(
             legs.stamps, value, where, moving=moving
         )
+        held += [] if found else check_held(legs.stamps, value, where)
         found += check_coarse(value, where, 'm' if k < 6 else 'N')
         repeated += check_repeated(legs.stamps, value, where, least=0.0)
+    found += told_once(held)
     if not found and fundamental_hz is not None:
         found += _changes(legs, topic, 1.0 / fundamental_hz)
     return [*found, *told_once(repeated)]

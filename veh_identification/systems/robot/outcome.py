@@ -30,6 +30,7 @@ from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.parallel.estimation.effort_delay import SIGNIFICANT, EffortDelay
+from veh_identification.systems.robot.checks.delays import delay_at_its_limit
 from veh_identification.systems.robot.checks.fit import estimate_findings
 from veh_identification.systems.robot.checks.untared import untared_findings
 from veh_identification.systems.robot.estimation.estimate import PLAIN, Estimate
@@ -38,6 +39,7 @@ from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, im
 from veh_identification.systems.robot.estimation.unknowns import assemble, weighted_solution
 from veh_identification.systems.robot.glossary import GLOSSARY
 from veh_identification.systems.robot.options import Subject
+from veh_identification.systems.robot.processing import LONGEST_DELAY
 from veh_identification.types import Array
 
 TOPIC = 'robot_identification/reconstruction'
@@ -74,10 +76,12 @@ def robot_outcome(
         extra=_extra(found, delay, loads, compared),
     )
     topic = setup.model.configuration.joint_states
+    # One that was given is nobody's limit.
+    longest = LONGEST_DELAY / setup.cutoff_hz if found.state.delay_free else np.inf
     findings = [
         *checks,
         *setup.findings,
-        *delay.findings(topic),
+        *(delay_at_its_limit(delay.value, longest, topic) or delay.findings(topic)),
         *_base_delay(found),
         *(one for load in loads for one in load.findings()),
         *_row_findings(found),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from veh_identification.errors import EstimationError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
@@ -50,11 +51,14 @@ class RobotArm(System[Subject, ArmRecording]):
 
     def checks(self, recording: ArmRecording, config: Subject) -> list[Finding]:
         """Units, signs, names, gravity, stuck and saturated sensors."""
+        robot, c = config.described, config.configuration
+        found = [*recording.findings, *sensor_findings(robot, recording, effort_unit(c))]
+        if any(one.level == 'bad' for one in found):
+            return found  # the cause; what follows from it is no news
         return [
-            *recording.findings,
-            *sensor_findings(config.described, recording, effort_unit(config.configuration)),
-            *whole_findings(config.described, [recording], config.configuration),
-            *judged_wrenches(config.described, [recording], config.configuration)[1],
+            *found,
+            *whole_findings(robot, [recording], c),
+            *judged_wrenches(robot, [recording], c)[1],
         ]
 
     def live(self, config: Subject) -> RobotLive:
@@ -70,11 +74,17 @@ class RobotArm(System[Subject, ArmRecording]):
         unseen = None if task.validation is None else self.series(task.validation, task)
         every = [*recordings, *([unseen] if unseen is not None else [])]
         checks = [one for each in every for one in sensor_findings(robot, each, effort_unit(c))]
-        checks += whole_findings(robot, recordings, c)
+        spoilt = [one for one in checks if one.level == 'bad']
+        checks += [] if spoilt else whole_findings(robot, recordings, c)
         checks += scale_findings(recordings, c)
         recordings, told = judged_wrenches(robot, recordings, c)
         checks += told
         if unseen is not None:
             (unseen,), _ = judged_wrenches(robot, [unseen], c)
-        found = estimate(set_up(robot, recordings, unseen, c))
+        try:
+            found = estimate(set_up(robot, recordings, unseen, c))
+        except VehIdError as error:
+            if not spoilt:
+                raise
+            raise EstimationError(f'{spoilt[0].text} ({error})') from None
         return robot_outcome(found, task, recordings, unseen, checks)

@@ -14,6 +14,9 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.held import check_held
+from veh_identification.checks.rectified import check_rectified
+from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.joint_range import joint_limits
@@ -30,11 +33,12 @@ SHORT, ABOUT = 0.5, 5
 
 def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') -> list[Finding]:
     """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
-    alternating = _two_sources(recording)
-    if alternating:  # what follows from it is no news
-        return alternating
+    alone = _two_sources(recording) or _rectified(recording) or _ticks(robot, recording)
+    if alone:  # what follows from it is no news
+        return alone
     findings, limits = [], joint_limits(robot)
     repeated: list[Finding] = []
+    held: list[Finding] = []
     time = recording.series.stamps
     moving = np.zeros(len(time), bool)
     for k in range(len(recording.joints)):
@@ -47,12 +51,15 @@ def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') ->
         effort_place = f'{recording.topic}.effort[{name}]'
         if np.isfinite(effort).any():
             findings += check_missing(effort, effort_place)
-            findings += check_stuck(time, effort, effort_place, moving=moving)
+            held += check_stuck(time, effort, effort_place, moving=moving) or check_held(
+                time, effort, effort_place
+            )
             findings += check_saturated(effort, effort_place)
             findings += check_coarse(effort, effort_place, unit)
             repeated += check_repeated(time, effort, effort_place)
+        held += check_held(time, position, where)
         repeated += check_repeated(time, position, where)
-    findings += told_once(repeated)
+    findings += [*told_once(held), *told_once(repeated)]
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
 
 
@@ -64,6 +71,26 @@ def _two_sources(recording: ArmRecording) -> list[Finding]:
         for k, name in enumerate(recording.joints)
         for one in check_two_sources(values[:, k], f'{recording.topic}.{kind}[{name}]')
     ]
+    return [replace(one, text=f'{recording.source}: {one.text}') for one in told_once(found)]
+
+
+def _rectified(recording: ArmRecording) -> list[Finding]:
+    """Efforts without signs."""
+    places = [f'{recording.topic}.effort[{name}]' for name in recording.joints]
+    known = np.isfinite(recording.effort).any(axis=0)
+    names = [place for place, there in zip(places, known, strict=True) if there]
+    found = check_rectified(recording.effort[:, known], names)
+    return [replace(one, text=f'{recording.source}: {one.text}') for one in found]
+
+
+def _ticks(robot: Robot, recording: ArmRecording) -> list[Finding]:
+    """Positions of which nothing but steps is left in the accelerations."""
+    kinds = {joint.name: joint.type for joint in robot.joints}
+    found = []
+    for k, name in enumerate(recording.joints):
+        unit = 'm' if kinds.get(name) == 'prismatic' else 'rad'
+        place = f'{recording.topic}.position[{name}]'
+        found += check_ticks(recording.position[:, k], place, unit)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in told_once(found)]
 
 

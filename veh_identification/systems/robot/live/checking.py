@@ -102,7 +102,8 @@ class Memory:
         period = period_of(q, step) if step else 0.0
         phase = times % period if period else times
         clusters = np.floor(phase / CLUSTER_SECONDS).astype(np.int64)
-        return Fitted(self.model, times, q, qd, qdd, W, Y, value, slope, clusters)
+        bend, _ = _slope(times, slope)
+        return Fitted(self.model, times, q, qd, qdd, W, Y, value, slope, bend, clusters)
 
     def moved(self, fitted: Fitted, delay: float) -> None:
         """The efforts of the rows are taken from that much later on (s)."""
@@ -142,6 +143,8 @@ def channel_slices(memory: Memory) -> Slices[list[Finding]]:
     robot, configuration = memory.model.robot, memory.model.configuration
     found = sensor_findings(robot, recording)
     yield
+    if any(one.level == 'bad' for one in found):
+        return found  # the cause; what follows from it is no news
     return [*found, *(yield from whole_slices(robot, [recording], configuration))]
 
 

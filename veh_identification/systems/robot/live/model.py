@@ -33,6 +33,7 @@ from veh_identification.signals.segments import CATCH_UP, sent_segments, usual_s
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
+from veh_identification.systems.robot.checks.delays import delay_at_its_limit
 from veh_identification.systems.robot.checks.scale import scale_findings
 from veh_identification.systems.robot.checks.untared import untared_findings
 from veh_identification.systems.robot.configuration import Configuration
@@ -619,14 +620,8 @@ class RobotLive(LiveModel):
 
     def _delayed(self) -> list[Finding]:
         """The delay that was found; at the limit of what is looked for nothing can be used."""
-        if abs(self.delay) > 0.999 * self._longest_delay:
-            text = (
-                f'{TOPIC}.effort comes {1e3 * abs(self.delay):.3g} ms or more '
-                f'{"later" if self.delay > 0.0 else "earlier"} than {TOPIC}.position, the most '
-                'that is looked for while the arm runs: identify a recording, and set '
-                '`effort_delay` to what is found'
-            )
-            return [Finding('bad', 'effort_delay', text, f'{TOPIC}.effort')]
+        if ended := delay_at_its_limit(self.delay, self._longest_delay, TOPIC):
+            return ended
         sure, better = abs(self.delay) > SMALL_DELAY, self._delay_factor**2
         late = EffortDelay(self.delay, self._delay_std, True, sure, better, 1.0)
         return late.findings(TOPIC)

@@ -1,0 +1,38 @@
+"""Positions in steps: what is differentiated twice must be finer than what is only compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.checks.health import check_coarse
+from veh_identification.findings import Finding, Level
+from veh_identification.types import Array
+
+#: Steps over the deviation of a position that is differentiated: from which on accelerations are
+#: made of steps, and nothing else is left of them.
+COARSE, TOO_COARSE = 0.08, 0.15
+#: Smaller ones are no matter, by unit: a joint that hardly moves shows its ticks.
+LEAST = {'rad': 0.01, 'm': 2e-3}
+#: Samples between two steps from which on ticks are told from noise that is rounded.
+HELD = 2.0
+
+
+def check_ticks(value: Array, where: str, unit: str) -> list[Finding]:
+    """A position in steps so large that its accelerations are those of the steps."""
+    if found := check_coarse(value, where, unit, LEAST[unit]):
+        return found
+    good = value[np.isfinite(value)]
+    levels = np.unique(good)
+    if len(good) < 200 or len(levels) < 2:
+        return []
+    step, size = float(np.median(np.diff(levels))), float(np.std(good))
+    changes = int(np.count_nonzero(np.diff(good)))
+    if step < max(COARSE * size, LEAST[unit]) or HELD * changes > len(good):
+        return []
+    text = (
+        f'{where} goes in steps of {step:.3g} {unit} and moves by {size:.3g} {unit} rms: '
+        'accelerations are made of its steps, and what is found from them is off by more than is '
+        'stated: record it with finer steps'
+    )
+    level: Level = 'bad' if step > TOO_COARSE * size else 'warn'
+    return [Finding(level, 'coarse', text, where, step / size)]
