@@ -12,7 +12,7 @@ from veh_identification.types import Array
 #: made of steps, and nothing else is left of them.
 COARSE, TOO_COARSE = 0.08, 0.15
 #: Smaller ones are no matter, by unit: a joint that hardly moves shows its ticks.
-LEAST = {'rad': 0.01, 'm': 2e-3}
+LEAST = {'rad': 0.01, 'm': 2e-3, 'rad or m': 0.01}
 #: Samples between two steps from which on ticks are told from noise that is rounded.
 HELD = 2.0
 

@@ -17,6 +17,7 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.held import check_held
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGLE,
@@ -30,6 +31,7 @@ from veh_identification.checks.ranges import (
     check_range,
     size_of,
 )
+from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
@@ -173,6 +175,7 @@ def check_health(
 ) -> list[Finding]:
     """Channels that are stuck, cut off, repeated, missing or lost on the way."""
     found: list[Finding] = []
+    coarse: list[Finding] = []
     repeated: list[Finding] = []
     lost: list[Finding] = []
     for where, series in _by_place(recording, configuration).items():
@@ -185,9 +188,12 @@ def check_health(
             if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
                 found += check_stuck(series.stamps, value, place, moving=moving)
             found += check_saturated(value, place)
-            if series.units[column] in LEAST_STEPS:
-                unit = series.units[column]
-                found += check_coarse(value, place, unit, LEAST_STEPS[unit])
+            found += check_held(series.stamps, value, place, moving=moving)
+            unit = series.units[column]
+            if where.endswith(tuple(f'suspension_{c}]' for c in CORNERS)):
+                coarse += check_ticks(value, place, unit)  # dampers feel their speed
+            elif unit in LEAST_STEPS:
+                coarse += check_coarse(value, place, unit, LEAST_STEPS[unit])
             found += check_missing(value, place)
             repeated += check_repeated(series.stamps, value, place)
-    return [*found, *told_once(repeated), *told_once(lost)]
+    return [*found, *told_once(coarse), *told_once(repeated), *told_once(lost)]

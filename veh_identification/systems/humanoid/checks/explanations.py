@@ -38,9 +38,11 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     shifts,
     tares,
     tilts,
+    vertical_offsets,
     yaws,
     zeros,
 )
+from veh_identification.systems.humanoid.checks.markers import markers
 from veh_identification.systems.humanoid.checks.pulling import pull_findings, tare_findings
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
@@ -51,6 +53,8 @@ from veh_identification.types import Array
 #: Units of misfit (see comparison) up to which nothing is looked for: forces that fit within less
 #: than a hundredth of the weight, moments within a hundredth of the robot's size.
 FITS = 0.15
+#: Units that noise leaves in any case: of what leaves less, the simplest counts.
+NOISE = 0.06
 #: Units above which a misfit that nothing explains is told: a fortieth of the weight.
 POOR = 0.5
 #: How many times better soles must stand, where the wrench fits and they fit in the end.
@@ -124,7 +128,9 @@ class Search:
                 findings = self._likely()
                 continue
             findings = explanation_findings(
-                best_of([(one, getattr(left, part)) for one, left in self._judged], plain),
+                best_of(
+                    [(one, max(getattr(left, part), NOISE)) for one, left in self._judged], plain
+                ),
                 label=self.label,
                 better=f'the {fits} the motion',
                 good=POOR,
@@ -147,7 +153,7 @@ class Search:
         for its feet.
         """
         plain = self.comparison.as_it_is.all
-        best = best_of([(one, left.all) for one, left in self._judged], plain)
+        best = best_of([(one, max(left.all, NOISE)) for one, left in self._judged], plain)
         if best.best is None or best.misfit > FITS or best.factor < LIKELY:
             return []
         text = (
@@ -227,6 +233,9 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     def forces(one: Raw) -> Array:
         return comparison.samples(one).wrench[use, :3]
 
+    def as_shown(one: Raw) -> Array:
+        return comparison.samples(one).wrench[use]
+
     def comparable(wrench: Array) -> Array:
         return wrench[use] / ([1.0] * 3 + [comparison.size] * 3)
 
@@ -239,10 +248,12 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
 
     names = comparison.problem.model.coordinate_names
     return [
+        *markers(comparison),
         *tilts(raw, comparison.level()),
         *zeros(names, comparison.zeros()),
         *heights(comparison.height()),
         *offsets(raw, missing(scale), comparison.weight),
+        *vertical_offsets(raw, as_shown, predicted[use]),
         *tares(raw, missing(1.0), samples.centre, comparison.weight),
         *gains(raw, forces, scale * predicted[use, :3]),
         *yaws(

@@ -11,11 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veh_identification.checks.explanation import Hypothesis
+from veh_identification.checks.explanation import CLEARLY_LESS, Hypothesis
 from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.systems.humanoid.checks.comparison import Comparison, weight_over
-from veh_identification.systems.humanoid.checks.hypotheses import mirrored_axes
+from veh_identification.systems.humanoid.checks.hypotheses import (
+    in_other_axes,
+    mirrored_axes,
+    turned_worlds,
+)
 from veh_identification.systems.humanoid.checks.smooth import at_rows, inner, sampled
 from veh_identification.systems.humanoid.processing.signals import Raw, with_wrenches
 from veh_identification.systems.humanoid.processing.supports import TIGHTEST_SUPPORT
@@ -94,7 +98,8 @@ def sign_findings(comparison: Comparison, label: str) -> list[Finding]:
     horizontal = Horizontal(comparison)
     if len(horizontal) < FEWEST_MEANS:
         return []
-    tried = [(horizontal.errors(one), one) for one in mirrored_axes(raw)]
+    causes = [*turned_worlds(raw), *in_other_axes(raw), *mirrored_axes(raw)]
+    tried = [(horizontal.errors(one), one) for one in causes]
     turned = [(left, one) for left, one in tried if one.where.endswith(VERTICAL)]
     before = horizontal.errors()
     return _told(before[:, FORCES], [(left[:, FORCES], one) for left, one in tried], label) or (
@@ -107,9 +112,12 @@ def _told(
 ) -> list[Finding]:
     """The sign with which least is left, if that is far less than chance could make it."""
     as_it_is = float(np.square(before).sum())
-    least, best = min(
-        ((float(np.square(left).sum()), one) for left, one in tried), key=lambda one: one[0]
-    )
+    least, best = np.inf, None
+    for left, one in tried:  # the simplest first
+        if (size := float(np.square(left).sum())) < CLEARLY_LESS**2 * least:
+            least, best = size, one
+    if best is None:
+        return []
     moment = before.shape[1] == 1
     variance = least / (before.size - 3)
     smaller = SMALLER_MOMENT if moment else SMALLER

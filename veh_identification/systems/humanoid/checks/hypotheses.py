@@ -59,6 +59,7 @@ def every_hypothesis(raw: Raw, model: TreeModel) -> Hypotheses:
     """All of them, the simplest first."""
     yield from units(raw)
     yield from signs_and_turns(raw)
+    yield from in_other_axes(raw)
     yield from swapped_sensors(raw)
     if raw.imu is None:
         yield from poses(raw, model)
@@ -172,6 +173,49 @@ def signs_and_turns(raw: Raw) -> Hypotheses:
                     _of_wrenches(group, _matrix(sign * matrix)),
                     where,
                 )
+
+
+def in_other_axes(raw: Raw) -> Hypotheses:
+    """Plates whose wrenches are in axes of the world, though their frames are turned in it."""
+    turns = {k: one.pose.rotation for k, one in enumerate(raw.sources) if one.pose is not None}
+    turned = [k for k, turn in turns.items() if not np.allclose(turn, np.eye(3), atol=0.02)]
+    if not turned:
+        return
+
+    def change(now: Raw) -> Raw:
+        made = now.wrenches.copy()
+        for k in turned:
+            made[:, k] = _matrix(turns[k].T)(now.wrenches[:, k])
+        return replace(now, wrenches=made)
+
+    names, where = _named(raw, turned)
+    text = (
+        f'the wrenches of {names} seem to be in axes of the world, they must be in those of the '
+        "plate's frame (or the frame is not turned as its pose says)"
+    )
+    yield Hypothesis('frame_turned', text, change, where)
+
+
+def turned_worlds(raw: Raw) -> Hypotheses:
+    """The world of the base pose turned about the vertical against that of the plates.
+
+    By the poses of the plates, so that wrenches alone change.
+    """
+    for matrix, what in _turns():
+        if matrix[2, 2] < 0.5:
+            continue
+
+        def change(now: Raw, turn: Array = matrix.T) -> Raw:
+            sources = tuple(
+                one
+                if one.pose is None
+                else replace(one, pose=Pose(turn @ one.pose.position, turn @ one.pose.rotation))
+                for one in now.sources
+            )
+            return replace(now, sources=sources)
+
+        text = f'the world of the plates seems to be turned by {what} against that of the base pose'
+        yield Hypothesis('world_turned', text, change, 'poses of the plates')
 
 
 #: Channels x and y of forces and moments in each other's place, together and apart.
@@ -330,6 +374,35 @@ def offsets(raw: Raw, missing: Array, weight: float) -> Hypotheses:
             f'{source.topic} seems to have an offset of {shown} N: tare it while it is empty',
             _of_wrenches([k], lambda wrench, o=offset: wrench + o),  # type: ignore[misc]
             f'topic {source.topic}, wrench.force',
+        )
+
+
+def vertical_offsets(raw: Raw, wrench: Callable[[Raw], Array], predicted: Array) -> Hypotheses:
+    """A constant vertical force on one of several plates, by the moment that it makes as well.
+
+    Beside the masses' own scale, which explains a mere force.
+    """
+    if not 1 < len(raw.sources) <= MANY_SENSORS:
+        return
+    nothing = wrench(replace(raw, wrenches=np.zeros_like(raw.wrenches)))
+    shown = wrench(raw) - nothing
+    for k, source in enumerate(raw.sources):
+        if source.pose is None:
+            continue
+        alone = np.zeros_like(raw.wrenches)
+        alone[:, k, 2] = 1.0
+        effect = (wrench(replace(raw, wrenches=alone)) - nothing).ravel()
+        columns = np.column_stack([effect, predicted.ravel()])
+        size = float(np.linalg.lstsq(columns, shown.ravel(), rcond=None)[0][0])
+        if abs(size) < SMALLEST_OFFSET * float(np.abs(shown[:, 2]).mean()):
+            continue
+        offset = np.array([0.0, 0.0, -size, 0.0, 0.0, 0.0])
+        yield Hypothesis(
+            'plate_offset',
+            f'{source.topic} seems to show {size:+.3g} N of vertical force all the time: tare it '
+            'while it is empty',
+            _of_wrenches([k], lambda one, o=offset: one + o),  # type: ignore[misc]
+            f'topic {source.topic}, wrench.force.z',
         )
 
 
@@ -665,6 +738,17 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
                 _of_joints(lambda q, f=other: q * f),  # type: ignore[misc]
                 f'{where}, joint {name}',
             )
+    for limb in _limbs(model):
+        order = list(range(len(names)))
+        for place, other in zip(limb, reversed(limb), strict=True):
+            order[place] = other
+        yield Hypothesis(
+            'joints_swapped',
+            f'the joints from {names[limb[0]]} to {names[limb[-1]]} seem to be named the other '
+            'way round in joint_states',
+            _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
+            where,
+        )
     neighbours = [(k, k + 1) for k in range(len(names) - 1)]
     for a, b in [*pairs, *(pair for pair in neighbours if pair not in pairs)]:
         order = _exchanged(len(names), [(a, b)])
@@ -674,6 +758,25 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
             f'{where}, joints {names[a]} and {names[b]}',
         )
+
+
+def _limbs(model: TreeModel) -> list[list[int]]:
+    """Coordinates of each chain of joints that does not branch, from the base outwards."""
+    children: dict[int, list[int]] = {}
+    for body, parent in enumerate(model.parent):
+        children.setdefault(int(parent), []).append(body)
+    found = []
+    for begin in (body for own in children.values() if len(own) > 1 for body in own):
+        limb, body = [], begin
+        while True:
+            if model.coordinate[body] >= 0:
+                limb.append(int(model.coordinate[body]))
+            if len(children.get(body, [])) != 1:
+                break
+            body = children[body][0]
+        if len(limb) > 2:
+            found.append(limb)
+    return found
 
 
 def _wide(positions: Array) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from veh_identification.checks.ranges import DEGREES
 from veh_identification.checks.wanted import SLACK
 from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.checks.hypotheses import mirrored_pairs
@@ -19,25 +20,36 @@ from veh_identification.systems.humanoid.robot import Robot
 Ends = tuple[float, float]
 #: Share of the samples on either side that may be glitches.
 OUTER = 0.005
+#: A joint that goes so far (rad) goes round and round, or is in degrees.
+FAR = 7.0
 
 
 def limit_findings(recording: Recording, robot: Robot) -> list[Finding]:
     """Each joint that goes where it cannot, with what would put it within its limits."""
     limits, reach = joint_limits(robot), _reach(recording)
     names = [name for name in robot.moving_joints() if name in reach]
+    beyond = {name for name in names if name in limits and not _within(reach[name], limits[name])}
     found = []
     for name in names:
-        if name not in limits or _within(reach[name], limits[name]):
+        if name not in beyond:
             continue
         (low, high), (lower, upper) = reach[name], limits[name]
         text = (
             f'{recording.label}: {name} goes from {low:.3g} to {high:.3g} in joint_states, '
             f'beyond its limits {lower:.3g} to {upper:.3g} in the URDF'
         )
+        if _within((low / DEGREES, high / DEGREES), limits[name]) and high - low > FAR:
+            text = f'{text}: it seems to be in degrees, it must be in rad'
+            where = f'{recording.label}, topic joint_states, joint {name}'
+            found.append(Finding('bad', 'unit', text, where))
+            continue
         cures = [*_cures(name, _related(robot, name, names), reach, limits)]
-        codes = {code for code, _ in cures}
+        # Two joints of which each would be where it should with the other's angle.
+        exchanged = [one for one in cures if one[0] == 'joints_swapped' and one[2] in beyond]
+        cures = exchanged or cures
+        codes = {code for code, _, _ in cures}
         code = codes.pop() if len(codes) == 1 else 'beyond_limits'
-        cure = ' or '.join(what for _, what in cures) or 'its zero, its unit or its limits'
+        cure = ' or '.join(what for _, what, _ in cures) or 'its zero, its unit or its limits'
         where = f'{recording.label}, topic joint_states, joint {name}'
         found.append(Finding('warn', code, f'{text}: {cure}?', where))
     return found
@@ -80,11 +92,11 @@ def _related(robot: Robot, name: str, names: list[str]) -> list[str]:
 
 def _cures(
     name: str, others: list[str], reach: Mapping[str, Ends], limits: Mapping[str, Ends]
-) -> Iterator[tuple[str, str]]:
-    """Code and words of what would put a joint within its limits."""
+) -> Iterator[tuple[str, str, str]]:
+    """Code, words and other joint of what would put a joint within its limits."""
     low, high = reach[name]
     if _within((-high, -low), limits[name]):
-        yield 'joint_sign', 'of the opposite sign'
+        yield 'joint_sign', 'of the opposite sign', ''
     for other in others:
         if _within(reach[other], limits[name]) and _within(reach[name], limits.get(other)):
-            yield 'joints_swapped', f'exchanged with {other}'
+            yield 'joints_swapped', f'exchanged with {other}', other

@@ -15,6 +15,9 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.held import check_held
+from veh_identification.checks.rectified import check_rectified
+from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding, Level
 from veh_identification.signals import TimeSeries, rotation_matrix
@@ -32,6 +35,8 @@ UPRIGHT, MOVES = 1e-6, 1e-3
 EMPTY = 0.05
 #: Steps (m) of the base's position that are no matter: a robot may hardly move along one axis.
 BASE_STEP = 3e-3
+#: Steps of a force, as a share of the weight, that are no matter.
+FORCE_STEP = 0.05
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
 CARRIES = 0.02
 #: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
@@ -60,12 +65,14 @@ def channel_findings(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
         for one in _two_sources(recording)
-        or _coarse(recording, doubtful)
+        or _rectified(recording)
+        or _coarse(recording, doubtful, weight)
         or [
             *_wrenches(recording, weight, filtered),
             *_joints(recording, doubtful),
             *(_base(recording) if doubtful else ()),
             *_upright(recording, doubtful),
+            *_held(recording),
             *_repeated(recording),
         ]
     ]
@@ -86,20 +93,76 @@ def _two_sources(recording: Recording) -> list[Finding]:
     return told_once(found)
 
 
-def _coarse(recording: Recording, doubtful: bool) -> list[Finding]:
-    """Positions that go in steps as large as the motion: what is fast in them is made of steps.
+def _rectified(recording: Recording) -> list[Finding]:
+    """Plates whose forces along the ground and moments have no signs."""
+    found = []
+    for one in recording.wrenches if recording.wrenches else ():
+        columns = [0, 1, 3, 4, 5]  # the vertical force has one sign rightly
+        places = [f'topic {one.topic}, {WRENCH_PATHS[k]}' for k in columns]
+        found += check_rectified(one.series.values[:, columns], places)
+    return found
+
+
+def _coarse(recording: Recording, doubtful: bool, weight: float) -> list[Finding]:
+    """Positions and forces in steps as large as what they show: they are made of steps.
 
     Where nothing fits that is the cause, and others would only seem to cure it.
     """
+    found = [*_coarse_base(recording), *_coarse_joints(recording)]
+    for one in recording.wrenches:
+        places = [f'topic {one.topic}, {path}' for path in WRENCH_PATHS[:3]]
+        found += told_once(
+            [
+                coarse
+                for k, place in enumerate(places)
+                for coarse in check_coarse(
+                    one.series.values[:, k], place, 'N', FORCE_STEP * weight
+                )
+            ]
+        )
+    return [replace(one, level='bad') for one in found] if doubtful else found
+
+
+def _coarse_joints(recording: Recording) -> list[Finding]:
+    """Joints, told once."""
+    return told_once(
+        [
+            one
+            for series in recording.joints
+            for k, name in enumerate(series.names)
+            for one in check_ticks(
+                series.values[:, k], f'topic joint_states, joint {name}', series.units[k]
+            )
+        ]
+    )
+
+
+def _coarse_base(recording: Recording) -> list[Finding]:
+    """Places of the base, told once."""
     base = recording.base
-    found = told_once(
+    if base.values.shape[1] != 7:
+        return []
+    return told_once(
         [
             one
             for k, name in enumerate(base.names[:3])
             for one in check_coarse(base.values[:, k], f'{base.label}, {name}', 'm', BASE_STEP)
         ]
     )
-    return [replace(one, level='bad') for one in found] if doubtful else found
+
+
+def _held(recording: Recording) -> Iterator[Finding]:
+    """Topics whose values stand all at once while else they change all the time."""
+    many = [(one, "topic joint_states, joint {}") for one in recording.joints]
+    many += [(one.series, f'topic {one.topic}, {{}}') for one in recording.wrenches]
+    for series, place in [*many, (recording.base, f'{recording.base.label}, {{}}')]:
+        yield from told_once(
+            [
+                one
+                for k, name in enumerate(series.names)
+                for one in check_held(series.stamps, series.values[:, k], place.format(name))
+            ]
+        )
 
 
 def _repeated(recording: Recording) -> Iterator[Finding]:

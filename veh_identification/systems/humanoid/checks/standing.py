@@ -241,6 +241,10 @@ class Standing:
             return self._told(self._poses(self.raw.joints, self.soles.model))
         return self._told(self._poses_without(error, size))
 
+    def with_pose(self, pose: Array) -> Array:
+        """The same with other poses (n, 7) of the base."""
+        return self._told(self._poses(self.raw.joints, self.soles.model, pose))
+
     def _poses_without(self, error: LegError, size: float) -> Array:
         """`_poses` with one thing put right."""
         changed = error.pose(self.raw.pose, size)
