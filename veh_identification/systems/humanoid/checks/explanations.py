@@ -28,6 +28,7 @@ from veh_identification.systems.humanoid.checks.comparison import (
     loaded,
     weight_over,
 )
+from veh_identification.systems.humanoid.checks.drifts import drift_findings
 from veh_identification.systems.humanoid.checks.horizontal import sign_findings
 from veh_identification.systems.humanoid.checks.hypotheses import (
     every_hypothesis,
@@ -140,7 +141,7 @@ class Search:
             )
             if any(one.level == 'bad' for one in findings):
                 return findings  # the best cause stands alone
-        for look in (pull_findings, sign_findings):
+        for look in (pull_findings, sign_findings, drift_findings):
             if turned := look(self.comparison, self.label):
                 return turned
         slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)
