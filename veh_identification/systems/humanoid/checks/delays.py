@@ -47,6 +47,7 @@ ROUNDS = 3
 CERTAIN = 0.001  # s of deviation at which a delay that does not show is none
 GROUPS = ('base', 'joints')
 DRIFT = 'drift'  # of base and joints alike, by how much they are later at the end
+AS_A_FILTER = 0.025  # s, from which on a low pass is as likely as a delay, and does more
 SMALLEST_DRIFT = 0.006  # s over a recording
 # Clocks that were never set to each other: searched by correlation, base and joints together.
 LARGEST_OFFSET = 5.0  # s
@@ -126,7 +127,14 @@ def _finding(label: str, group: str, value: float) -> Finding:
     )
     if abs(value) > LARGEST:
         return Finding('warn', 'clocks_differ', text, f'{label}, stamps of {group}')
-    return Finding('note', 'stamps_delayed', text, f'{label}, stamps of {group}')
+    if abs(value) < AS_A_FILTER:
+        return Finding('note', 'stamps_delayed', text, f'{label}, stamps of {group}')
+    text += (
+        '; that much is seldom a matter of stamps alone: what a low pass of one of them has made '
+        'smaller no shift puts right, and values come out wrong by it: look for filters, and send '
+        'all through the same one'
+    )
+    return Finding('warn', 'stamps_delayed', text, f'{label}, stamps of {group}')
 
 
 def clock_offset(problem: Problem, raw: Raw) -> float:
