@@ -11,6 +11,7 @@ from dataclasses import replace
 from veh_identification.checks.relations import judge
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
+from veh_identification.systems.car.checks.drifts import check_drifts
 from veh_identification.systems.car.checks.gyro_zeros import check_gyro_zero
 from veh_identification.systems.car.checks.lags import check_late
 from veh_identification.systems.car.checks.ranges import (
@@ -29,6 +30,7 @@ from veh_identification.systems.car.checks.specific_force import (
     check_one_g,
     check_specific_force,
 )
+from veh_identification.systems.car.checks.steering_zeros import check_steering_zero
 from veh_identification.systems.car.checks.tared import check_tared
 from veh_identification.systems.car.checks.travel_zeros import check_travel_zeros
 from veh_identification.systems.car.checks.weighed import check_weighed
@@ -69,6 +71,8 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
             judged = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
         found += judged.findings
         found += [] if found else check_axes(judged.told, shown, configuration)
+        found += [] if found else check_steering_zero(shown, configuration)
+        found += [] if found else check_drifts(shown, configuration)
         found += [] if found else check_wrench_point(shown, configuration)
         found += [] if found else check_wheel_axes(shown, configuration)
         found += [] if found else check_one_g(shown, configuration)

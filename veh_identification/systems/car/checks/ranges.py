@@ -35,7 +35,7 @@ from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
-from veh_identification.systems.car.checks.channels import LIGHTEST, Channels
+from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST, Channels
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
@@ -46,6 +46,8 @@ from veh_identification.types import Array
 MOST_TURNED = 20.0
 #: Arm [m] from a wheel's centre that no force of the road has.
 FARTHEST = 2.0
+#: Angle [rad] to which no wheel leans, and forces aside over those that it carries.
+LEANING, FRICTION = 0.4, 2.0
 #: Joints that need not move while the car does.
 RESTING = ('steering', 'half_track', 'wheelbase', 'camber', 'kingpin', 'tyre')
 
@@ -93,7 +95,40 @@ def check_ranges(recording: CarRecording, configuration: CarDescription) -> list
         FORCE,
         6e4,
     )
+    found += _cambers(recording, configuration) if not found else []
+    found += [] if found else _vertical_alone(recording, configuration)
     return [*found, *_arms(recording, configuration), *check_geometry(configuration)]
+
+
+def _cambers(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Wheels that lean farther than any wheel does."""
+    shown = {
+        f'{configuration.topics["joints"]}.position[camber_{corner}]': series.values[:, 0]
+        for corner in CORNERS
+        if (series := recording.joint('camber', corner)) is not None
+    }
+    return _together(shown, ANGLE, LEANING)
+
+
+def _vertical_alone(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Wheels that push sideways far more than they carry: force.z alone is in another unit."""
+    sizes = np.array(
+        [np.nanmedian(np.abs(one.values[:, :3]), axis=0) for one in recording.wrenches.values()]
+    )
+    if len(sizes) < len(CORNERS):
+        return []
+    aside, carried = np.linalg.norm(sizes[:, :2], axis=1).sum(), float(sizes[:, 2].sum())
+    if not aside > FRICTION * carried or carried > LIGHTEST * GRAVITY:
+        return []
+    for unit, factor in FORCE.others.items():
+        if LIGHTEST * GRAVITY < carried / factor < HEAVIEST * GRAVITY:
+            where = f'{configuration.topics["wrench_fl"].replace("fl", "*")} force.z'
+            text = (
+                f'{where}: all wheels together carry {carried:.3g} N and push aside with '
+                f'{aside:.3g} N, which no tyre does: it seems to be in {unit}, it must be in N'
+            )
+            return [Finding('bad', 'unit', text, where, aside / carried)]
+    return []
 
 
 def _arms(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
@@ -181,19 +216,22 @@ def check_health(
     for where, series in _by_place(recording, configuration).items():
         lost += check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
+        held: list[Finding] = []
         for column, name in enumerate(series.names):
             place = _channel(where, series, name)
             value = series.values[:, column]
             # Angles of wheels that are held straight and axle joints rest rightly.
             if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
-                found += check_stuck(series.stamps, value, place, moving=moving)
+                held += check_stuck(
+                    series.stamps, value, place, moving=moving
+                ) or check_held(series.stamps, value, place, moving=moving)
             found += check_saturated(value, place)
-            found += check_held(series.stamps, value, place, moving=moving)
             unit = series.units[column]
             if where.endswith(tuple(f'suspension_{c}]' for c in CORNERS)):
-                coarse += check_ticks(value, place, unit)  # dampers feel their speed
+                coarse += check_ticks(value, place, 'm')  # dampers feel their speed
             elif unit in LEAST_STEPS:
                 coarse += check_coarse(value, place, unit, LEAST_STEPS[unit])
             found += check_missing(value, place)
             repeated += check_repeated(series.stamps, value, place)
+        found += told_once(held)
     return [*found, *told_once(coarse), *told_once(repeated), *told_once(lost)]
