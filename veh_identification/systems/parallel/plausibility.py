@@ -58,6 +58,8 @@ FLOOR = 0.2
 MASS = float(np.log(3.0))
 #: Samples by which efforts are tried later and earlier.
 LAGS = (1, 2, 3, 5, 8, 12, 20, 30, 50)
+#: Seconds by which one effort alone is tried later, and lines in which it is looked for.
+LONG_LAGS, FILTER_LINES = (0.01, 0.02, 0.04, 0.06, 0.1), 60
 #: Share of a motion's lines that lie between those of a shorter period by noise alone.
 BETWEEN = 1e-4
 #: Logarithm of a gain of one effort that is worth a word.
@@ -69,10 +71,14 @@ SLACK, UNLIKE_HOME = 0.2, 5.0
 LENGTH_UNITS = {**LENGTH.others, 'inches': 1.0 / 0.0254, 'feet': 1.0 / 0.3048, 'degrees': DEGREES}
 #: Step (m) by which the length of one leg is tried longer and shorter, and its largest error.
 LENGTH_STEP, LARGEST_SHIFT = 2e-3, 0.1
+#: Metres by which the mean length of one leg alone must be from where it is at home to be asked.
+SMALLEST_GAP = 2e-3
 #: The same of all legs together: m, or share of the lengths.
 LARGEST_CHANGE = 0.05
 #: On earth (m/s^2); what lies between these is somebody's own value.
 GRAVITY, WEAKEST_GRAVITY, STRONGEST_GRAVITY = 9.80665, 8.0, 12.0
+#: What a radius scales of a joint's place.
+OUTWARDS = np.array([1.0, 1.0, 0.0])
 #: Errors of a drawing that are looked for: share of the radii, m along the axis of the platform.
 LARGEST_RADIUS, LARGEST_HEIGHT = 0.3, 0.1
 
@@ -168,7 +174,8 @@ def plausibility(
         sizes = [*gains(judge), *zeros_of_efforts(judge), *offsets_of_lengths(machine)]
         sizes += zeros_of_lengths(judge)
     except ModelError:
-        share, as_it_is, sizes = np.inf, np.inf, [*offsets_of_lengths(machine)]
+        share, as_it_is = np.inf, np.inf
+        sizes = [*offsets_of_lengths(machine), *zeros_of_impossible(judge)]
     hypotheses = [*every_hypothesis(machine), *sizes]
     found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
     if np.isfinite(as_it_is) and (found.factor < CONVINCING or found.misfit > GOOD):
@@ -176,7 +183,8 @@ def plausibility(
         rest = best_explanation(machine, all_legs(judge), judge.misfit, as_it_is)
         convincing = rest.factor >= CONVINCING and rest.misfit <= GOOD
         found = rest if convincing and rest.misfit < CLEARLY_LESS * found.misfit else found
-    if found.best is None or found.best.code == 'effort_delay':
+    of_all = found.best is not None and found.best.code == 'effort_delay'
+    if found.best is None or (of_all and found.best.where == ''):
         return findings  # the estimate says why it cannot be; it finds delays more exactly
     if not np.isfinite(as_it_is) and found.misfit > POSSIBLE:
         return findings  # nothing makes the lengths possible and the forces fit
@@ -352,6 +360,7 @@ def every_hypothesis(machine: Machine) -> Hypotheses:
     yield from listed_otherwise(machine.model.robot)
     for steps in (sign * lag for lag in LAGS for sign in (1, -1)):
         yield Hypothesis('effort_delay', f'efforts {steps} samples late', partial(_late, n=steps))
+    yield from single_lags(machine)
 
 
 def _average(
@@ -393,6 +402,48 @@ def _ordered(machine: Machine, order: list[int], what: str) -> Machine:
 
 def _late(machine: Machine, n: int) -> Machine:
     forces = _average(machine.record.forces, lambda mean: np.roll(mean, -n, axis=0), np.ones(6))
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
+def single_lags(machine: Machine) -> Hypotheses:
+    """One effort that comes late, or has passed a low pass that the others have not."""
+    for k, leg in enumerate(LEGS):
+        for seconds in LONG_LAGS:
+            steps = round(seconds * machine.record.rate)
+            if not 0 < steps < machine.record.samples // 4:
+                continue
+            for change, what in (
+                (partial(_one_late, leg=k, n=steps), 'comes about {:.3g} ms late'),
+                (partial(_unfiltered, leg=k, seconds=seconds), 'lags behind by a low pass of '
+                 'about {:.3g} ms'),
+            ):  # fmt: skip
+                text = f'the effort of {leg} {what.format(1e3 * seconds)} against the others'
+                yield Hypothesis('effort_delay', text, change, f'effort[{leg}]')
+
+
+def _one_late(machine: Machine, leg: int, n: int) -> Machine:
+    def earlier(mean: Array) -> Array:
+        made = mean.copy()
+        made[:, leg] = np.roll(mean[:, leg], -n)
+        return made
+
+    forces = _average(machine.record.forces, earlier, np.ones(6))
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
+def _unfiltered(machine: Machine, leg: int, seconds: float) -> Machine:
+    """One effort as it was before a first-order low pass, as far as its noise allows."""
+
+    def before(mean: Array) -> Array:
+        made = mean.copy()
+        line = np.fft.rfft(np.nan_to_num(mean[:, leg]))
+        number = np.arange(len(line))
+        omega = 2.0 * np.pi * machine.record.fundamental_hz * number
+        gain = np.where(number < FILTER_LINES, 1.0 + 1j * omega * seconds, 0.0)
+        made[:, leg] = np.fft.irfft(gain * line, len(mean))
+        return made
+
+    forces = _average(machine.record.forces, before, np.ones(6))
     return replace(machine, record=replace(machine.record, forces=forces))
 
 
@@ -594,10 +645,28 @@ def zeros_of_lengths(judge: Judge) -> Hypotheses:
         yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), f'position[{leg}]')
 
 
-def _best_shift(judge: Judge, leg: int) -> Array:
+def zeros_of_impossible(judge: Judge) -> Hypotheses:
+    """The same where no pose has the lengths: from where the leg would stand at home."""
+    robot = judge.machine.model.robot
+    nominal = inverse_kinematics(robot, robot.home)[0]
+    apart = nominal - judge.machine.record.lengths.mean.mean(axis=0)
+    for k, leg in enumerate(LEGS):
+        start = float(apart[k] - np.median(np.delete(apart, k)))
+        if not SMALLEST_GAP < abs(start) < LARGEST_SHIFT:
+            continue
+        try:
+            shift = _best_shift(judge, k, start)
+        except ModelError:
+            continue
+        text = _one_shifted(leg, float(shift[k]))
+        yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), f'position[{leg}]')
+
+
+def _best_shift(judge: Judge, leg: int, start: float = 0.0) -> Array:
     """Of one leg (6,): Gauss and Newton, as the residuals are nearly linear in some mm."""
     shift = np.zeros(6)
-    for _ in range(2):
+    shift[leg] = start
+    for _ in range(2 if start == 0.0 else 4):
         own = judge.residual(_lengths(judge.machine, shift=shift))
         further = shift + LENGTH_STEP * np.eye(6)[leg]
         change = judge.residual(_lengths(judge.machine, shift=further)) - own
@@ -616,6 +685,16 @@ def small_errors() -> Iterator[Family[Machine]]:
                  lambda size: partial(_lengths, factor=1.0 + size), step, 'position')  # fmt: skip
     yield Family('effort_delay', lambda size: f'efforts {size:.3g} samples late',
                  lambda size: partial(_slightly_late, samples=size), ((0.1,),))  # fmt: skip
+    for part in ('base', 'platform'):
+        yield Family(
+            'geometry',
+            lambda size, part=part: _too_far_out(part, 1.0 / (1.0 + size)),  # type: ignore[misc]
+            lambda size, part=part: partial(_wider, part=part, share=size),  # type: ignore[misc]
+            ((0.01,),),
+            f'entry {part}',
+        )
+    yield Family('geometry', _too_high, lambda size: partial(_higher, metres=size), step,
+                 'entry platform')  # fmt: skip
     for leg, one in zip(LEGS, np.eye(6), strict=True):
         yield Family(
             'length_offset',
@@ -694,30 +773,39 @@ def all_legs(judge: Judge) -> Hypotheses:
 
 def _drawings(judge: Judge) -> Hypotheses:
     """Joints that are described farther out or in, or higher, than they are."""
-    robot = judge.machine.model.robot
-    out = np.array([1.0, 1.0, 0.0])
-    for entry, part in (('base_joints', 'base'), ('platform_joints', 'platform')):
-        joints = getattr(robot, entry)
-
-        def wider(share: float, entry: str = entry, joints: Array = joints) -> Machine:
-            return _described(judge.machine, {entry: joints * (1.0 + share * out)})
-
-        share = _best_change(judge, wider, LARGEST_RADIUS)
-        if share is not None:
-            told = 1.0 / (1.0 + share)
-            text = f'the joints of the {part} seem to be described {told:.3g} times too far out'
-            yield _geometry(text, part, {entry: joints * (1.0 + share * out)})
-
-    def higher(metres: float) -> Machine:
-        return _described(
-            judge.machine, {'platform_joints': robot.platform_joints + [0.0, 0.0, metres]}
+    for part in ('base', 'platform'):
+        share = _best_change(
+            judge,
+            lambda size, part=part: _wider(judge.machine, part, size),  # type: ignore[misc]
+            LARGEST_RADIUS,
         )
-
-    metres = _best_change(judge, higher, LARGEST_HEIGHT)
+        if share is not None:
+            change = partial(_wider, part=part, share=share)
+            text = _too_far_out(part, 1.0 / (1.0 + share))
+            yield Hypothesis('geometry', text, change, f'entry {part}')
+    metres = _best_change(judge, lambda size: _higher(judge.machine, size), LARGEST_HEIGHT)
     if metres is not None:
-        text = f'the joints of the platform seem to be described {-1e3 * metres:+.3g} mm too high'
-        fields = {'platform_joints': robot.platform_joints + [0.0, 0.0, metres]}
-        yield _geometry(text, 'platform', fields)
+        change = partial(_higher, metres=metres)
+        yield Hypothesis('geometry', _too_high(metres), change, 'entry platform')
+
+
+def _wider(machine: Machine, part: str, share: float) -> Machine:
+    """Joints of base or platform farther out."""
+    joints = getattr(machine.model.robot, f'{part}_joints')
+    return _described(machine, {f'{part}_joints': joints * (1.0 + share * OUTWARDS)})
+
+
+def _higher(machine: Machine, metres: float) -> Machine:
+    joints = machine.model.robot.platform_joints + [0.0, 0.0, metres]
+    return _described(machine, {'platform_joints': joints})
+
+
+def _too_far_out(part: str, times: float) -> str:
+    return f'the joints of the {part} seem to be described {times:.3g} times too far out'
+
+
+def _too_high(metres: float) -> str:
+    return f'the joints of the platform seem to be described {-1e3 * metres:+.3g} mm too high'
 
 
 def _gains_of_all(judge: Judge) -> Hypotheses:
