@@ -115,3 +115,68 @@ def plus(offset: float, *columns: int) -> Change:
 def order(*columns: int) -> Change:
     """Columns in another order."""
     return lambda values: values[:, list(columns)].copy()
+
+
+def played(width: float, *columns: int) -> Change:
+    """The hysteresis of a load cell or a gear: values follow after so much play."""
+
+    def change(values: Array) -> Array:
+        values = values.copy()
+        for k in columns or range(values.shape[1]):
+            at = values[0, k]
+            for n, one in enumerate(values[:, k]):
+                at = min(max(at, one - 0.5 * width), one + 0.5 * width)
+                values[n, k] = at
+        return values
+
+    return change
+
+
+def dropped(
+    begin: float, seconds_share: float, columns: slice | list[int] = slice(None)
+) -> Change:
+    """Zeros for a share of the recording."""
+
+    def change(values: Array) -> Array:
+        values, first = values.copy(), int(begin * len(values))
+        values[first : first + int(seconds_share * len(values)), columns] = 0.0
+        return values
+
+    return change
+
+
+def spiked(size: float, column: int, every: int = 50) -> Change:
+    """One sample of so many is off by a spike."""
+
+    def change(values: Array) -> Array:
+        values = values.copy()
+        values[every // 2 :: every, column] += size
+        return values
+
+    return change
+
+
+def talking(share: float, source: int, target: int) -> Change:
+    """Cross talk of one column into another."""
+
+    def change(values: Array) -> Array:
+        values = values.copy()
+        values[:, target] += share * values[:, source]
+        return values
+
+    return change
+
+
+def stepped(offset: float, column: int, share: float = 0.5) -> Change:
+    """A column that is off its zero from a share of the recording on."""
+    return lately(share, plus(offset, column))
+
+
+def on_ticks(seconds: float) -> Change:
+    """Stamps (s) of a clock with ticks; they never repeat."""
+
+    def change(stamps: Array) -> Array:
+        coarse = seconds * np.floor(stamps / seconds)
+        return np.asarray(coarse + 1e-6 * np.arange(len(coarse)))
+
+    return change

@@ -20,7 +20,7 @@ from mistaken.car import (
     wrenches,
 )
 from mistaken.common import Mistake
-from mistaken.unlisted import arrays
+from mistaken.unlisted import arrays, further_car
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -151,4 +151,5 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 MISTAKES = {title: Mistake(_made(change), codes) for title, (change, codes) in CHANGES.items()}
+MISTAKES |= further_car.MISTAKES
 __all__ = ['MISTAKES', 'Case']

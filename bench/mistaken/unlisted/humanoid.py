@@ -25,7 +25,7 @@ from mistaken.humanoid import (
     scaled,
     turned,
 )
-from mistaken.unlisted import arrays
+from mistaken.unlisted import arrays, further_humanoid
 from veh_identification.types import Array
 
 
@@ -219,3 +219,4 @@ MISTAKES: dict[str, Mistake] = {
         plates(arrays.times(1.2, 2), FIRST), ('scale',)
     ),
 }  # fmt: skip
+MISTAKES |= further_humanoid.MISTAKES

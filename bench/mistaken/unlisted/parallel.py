@@ -9,7 +9,7 @@ import numpy as np
 
 from mistaken.common import Mistake
 from mistaken.parallel import Case, Changed, _joints, entry, forces, lengths
-from mistaken.unlisted import arrays
+from mistaken.unlisted import arrays, further_parallel
 from veh_identification.types import Array
 
 
@@ -111,3 +111,4 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'efforts per cent of 500 N': Mistake(forces(lambda f: 0.2 * f), ('unit', 'scale')),
 }
+MISTAKES |= further_parallel.MISTAKES

@@ -8,7 +8,7 @@ import numpy as np
 
 from mistaken.common import Mistake
 from mistaken.robot import Case, Changed, both, efforts, entry, positions
-from mistaken.unlisted import arrays
+from mistaken.unlisted import arrays, further_robot
 
 
 def _drifting(share: float) -> Changed:
@@ -64,3 +64,4 @@ MISTAKES: dict[str, Mistake] = {
         efforts(arrays.plus(30.0, 1)), ('effort_offset', 'offset')
     ),
 }  # fmt: skip
+MISTAKES |= further_robot.MISTAKES
