@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from veh_identification.signals import TimeSeries
 from veh_identification.simulation.parallel.scenarios import (
     HexapodSensors,
     PeriodicRun,
@@ -15,7 +16,11 @@ from veh_identification.simulation.parallel.scenarios import (
     exact_run,
 )
 from veh_identification.systems.parallel.configuration import load_configuration
-from veh_identification.systems.parallel.plausibility import length_range, plausibility
+from veh_identification.systems.parallel.plausibility import (
+    channel_findings,
+    length_range,
+    plausibility,
+)
 from veh_identification.systems.parallel.recording.mean_period import (
     PeriodicRecord,
     average_record,
@@ -216,3 +221,37 @@ def test_a_leg_that_counts_inwards_is_named(zero) -> None:
         return q
 
     assert codes(record(lengths=inwards)) == [('bad', 'length_sign')]
+
+
+def test_a_leg_so_long_that_no_pose_has_it_is_named() -> None:
+    """Nothing else could be judged: the lengths as they are have no pose at all."""
+    longer = codes(record(lengths=lambda q: q * [1, 1, 1, 1, 1.02, 1]))
+    assert longer == [('bad', 'length_offset')]
+
+
+def test_one_effort_that_lags_is_named() -> None:
+    def filtered(f):
+        """A low pass of 50 ms behind one leg."""
+        f = f.copy()  # four periods
+        line = np.fft.rfft(f[:, 3])
+        omega = 0.5 * np.pi * EXCITATION.fundamental_hz * np.arange(len(line))
+        f[:, 3] = np.fft.irfft(line / (1.0 + 0.05j * omega), len(f))
+        return f
+
+    (found,) = plausibility(MODEL, record(forces=filtered), EXCITATION.harmonics)
+    assert (found.level, found.code) == ('bad', 'effort_delay')
+    assert 'the effort of leg_4' in found.text
+
+
+def test_efforts_without_signs_are_named_before_anything_is_fitted() -> None:
+    made = run()
+    stamps = np.arange(len(made.forces)) / made.rate
+    for change, told in ((np.abs, ['rectified']), (lambda f: f, [])):
+        legs = TimeSeries(
+            stamps,
+            np.hstack([made.lengths, change(made.forces)]),
+            tuple('abcdefghijkl'),
+            ('',) * 12,
+        )
+        found = channel_findings(CONFIGURATION.robot, legs, 'joint_states')
+        assert [one.code for one in found if one.level == 'bad'] == told

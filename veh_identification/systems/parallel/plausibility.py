@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from veh_identification.checks.copied import check_copied
 from veh_identification.checks.explanation import (
     CLEARLY_LESS,
     CONVINCING,
@@ -24,6 +25,7 @@ from veh_identification.checks.explanation import (
 )
 from veh_identification.checks.health import (
     check_coarse,
+    check_jumps,
     check_repeated,
     check_saturated,
     check_stuck,
@@ -81,6 +83,8 @@ GRAVITY, WEAKEST_GRAVITY, STRONGEST_GRAVITY = 9.80665, 8.0, 12.0
 OUTWARDS = np.array([1.0, 1.0, 0.0])
 #: Errors of a drawing that are looked for: share of the radii, m along the axis of the platform.
 LARGEST_RADIUS, LARGEST_HEIGHT = 0.3, 0.1
+#: Sizes that are tried first where the lengths as they are have no pose.
+COARSELY = 25
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,11 @@ def plausibility(
         sizes += zeros_of_lengths(judge)
     except ModelError:
         share, as_it_is = np.inf, np.inf
-        sizes = [*offsets_of_lengths(machine), *zeros_of_impossible(judge)]
+        sizes = [
+            *offsets_of_lengths(machine),
+            *zeros_of_impossible(judge),
+            *_drawings(judge, coarse=True),
+        ]
     hypotheses = [*every_hypothesis(machine), *sizes]
     found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
     if np.isfinite(as_it_is) and (found.factor < CONVINCING or found.misfit > GOOD):
@@ -303,6 +311,8 @@ def channel_findings(
         _two_sources(legs, topic)
         or length_range(robot, legs.values[:, :6], topic)
         or check_rectified(legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)])
+        or check_copied(legs.values, [_channel(topic, k) for k in range(legs.values.shape[1])])
+        or _jumps(legs, topic)
     )
     if found:
         return found
@@ -337,6 +347,16 @@ def _two_sources(legs: TimeSeries, topic: str) -> list[Finding]:
             for one in check_two_sources(legs.values[:, k], _channel(topic, k))
         ]
     )
+
+
+def _jumps(legs: TimeSeries, topic: str) -> list[Finding]:
+    """Lengths that are elsewhere from one sample on: a leg cannot, and no pose has them."""
+    found = [
+        one
+        for k in range(6)
+        for one in check_jumps(legs.stamps, legs.values[:, k], _channel(topic, k), SMALLEST_GAP)
+    ]
+    return [replace(one, level='bad') for one in told_once(found)]
 
 
 def _changes(legs: TimeSeries, topic: str, period: float) -> list[Finding]:
@@ -478,11 +498,20 @@ def signs() -> Hypotheses:
     """Efforts of opposite sign, all or one."""
     text = 'all efforts seem to have the opposite sign (positive is where a leg pushes)'
     yield Hypothesis('effort_sign', text, partial(_efforts, factor=-np.ones(6)), 'effort')
+    yield Hypothesis(
+        'effort_sign', f'{text}, and gravity as well', _both_upside_down, 'effort, entry gravity'
+    )
     for k, leg in enumerate(LEGS):
         sign = np.ones(6)
         sign[k] = -1.0
         text = f'the effort of {leg} seems to have the opposite sign'
         yield Hypothesis('effort_sign', text, partial(_efforts, factor=sign), f'effort[{leg}]')
+
+
+def _both_upside_down(machine: Machine) -> Machine:
+    """Efforts and gravity of the opposite sign: who turned the one often turns the other too."""
+    turned = _described(machine, {'gravity': -machine.model.robot.gravity})
+    return _efforts(turned, -np.ones(6))
 
 
 def orders() -> Hypotheses:
@@ -771,19 +800,24 @@ def all_legs(judge: Judge) -> Hypotheses:
     yield from _gains_of_all(judge)
 
 
-def _drawings(judge: Judge) -> Hypotheses:
-    """Joints that are described farther out or in, or higher, than they are."""
+def _drawings(judge: Judge, *, coarse: bool = False) -> Hypotheses:
+    """Joints that are described farther out or in, or higher, than they are.
+
+    `coarse`: as they are described no pose has the lengths, so that sizes are tried first.
+    """
     for part in ('base', 'platform'):
         share = _best_change(
             judge,
             lambda size, part=part: _wider(judge.machine, part, size),  # type: ignore[misc]
             LARGEST_RADIUS,
+            coarse=coarse,
         )
         if share is not None:
             change = partial(_wider, part=part, share=share)
             text = _too_far_out(part, 1.0 / (1.0 + share))
             yield Hypothesis('geometry', text, change, f'entry {part}')
-    metres = _best_change(judge, lambda size: _higher(judge.machine, size), LARGEST_HEIGHT)
+    metres = _best_change(judge, lambda size: _higher(judge.machine, size), LARGEST_HEIGHT,
+                           coarse=coarse)  # fmt: skip
     if metres is not None:
         change = partial(_higher, metres=metres)
         yield Hypothesis('geometry', _too_high(metres), change, 'entry platform')
@@ -836,7 +870,11 @@ def _gains_of_all(judge: Judge) -> Hypotheses:
 
 
 def _best_change(
-    judge: Judge, sized: Callable[[float], Machine], largest: float = LARGEST_CHANGE
+    judge: Judge,
+    sized: Callable[[float], Machine],
+    largest: float = LARGEST_CHANGE,
+    *,
+    coarse: bool = False,
 ) -> float | None:
     """The size of a change of all legs that leaves least; None where it is no size within.
 
@@ -850,8 +888,15 @@ def _best_change(
             return worst
 
     worst = float(np.linalg.norm(np.nan_to_num(judge.machine.record.forces.mean)))
+    low, high = -largest, largest
+    if coarse:
+        tried = np.linspace(low, high, COARSELY)
+        best = float(min(tried, key=left))
+        if not left(best) < worst:
+            return None
+        low, high = best - 2.0 * largest / COARSELY, best + 2.0 * largest / COARSELY
     found = minimize_scalar(
-        left, bounds=(-largest, largest), method='bounded', options={'xatol': 2e-3 * largest}
+        left, bounds=(low, high), method='bounded', options={'xatol': 2e-3 * largest}
     )
     return float(found.x) if abs(found.x) < 0.95 * largest else None
 

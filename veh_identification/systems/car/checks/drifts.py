@@ -78,7 +78,11 @@ def growth(value: Array, *others: Array) -> Growth | None:
 def _wheels(shown: Channels, configuration: CarDescription) -> Iterator[Finding]:
     """A load that grows beside its travel: of all wheels together, or of the travel's zero."""
     v = shown.speed[:, 0]
-    also = [shown.force[:, 0], shown.force[:, 1], np.square(v) if np.isfinite(v).any() else 0.0 * v]
+    also = [
+        shown.force[:, 0],
+        shown.force[:, 1],
+        np.square(v) if np.isfinite(v).any() else 0.0 * v,
+    ]
     also = [one for one in also if np.isfinite(one).any()]
     total = growth(shown.load.sum(axis=1), shown.force[:, 2], *also)
     for k, corner in enumerate(CORNERS):
@@ -123,9 +127,9 @@ def _rates(shown: Channels, configuration: CarDescription) -> Iterator[Finding]:
     turned = growth(yaw, (shown.force[:, 1] - slope(shown.grid, aside)) / fast)
     steered = growth(yaw, shown.steering * fast)
     both = [one for one in (turned, steered) if one is not None]
-    if len(both) > 1 and all(one.sure and abs(one.size) > TURNED for one in both):
-        if both[0].size * both[1].size > 0.0:
-            yield _of_rate(min(both, key=lambda one: abs(one.size)), 'z', configuration)
+    sure = len(both) > 1 and all(one.sure and abs(one.size) > TURNED for one in both)
+    if sure and both[0].size * both[1].size > 0.0:
+        yield _of_rate(min(both, key=lambda one: abs(one.size)), 'z', configuration)
 
 
 def _bend(angle: Array, time: Array) -> Growth | None:
@@ -187,5 +191,7 @@ def _felt(shown: Channels, configuration: CarDescription) -> Iterator[Finding]:
 
 def _finding(text: str, why: str, where: str, share: float) -> Finding:
     level: Level = 'bad' if share > LARGE else 'warn'
-    text = f'{text}: {why} (a sensor that warms up, charge that leaks): tare it, or cut the recording'
+    text = (
+        f'{text}: {why} (a sensor that warms up, charge that leaks): tare it, or cut the recording'
+    )
     return Finding(level, 'drift', text, where, share)

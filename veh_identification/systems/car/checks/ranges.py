@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from veh_identification.checks.copied import check_copied
 from veh_identification.checks.health import (
     LEAST_STEPS,
     check_coarse,
@@ -188,9 +189,34 @@ def _channel(where: str, series: TimeSeries, name: str) -> str:
     return where if series.values.shape[1] == 1 else f'{where}.{name}'
 
 
+def _copied(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Wheels whose forces, or travels, are those of another wheel, or another axis."""
+    topics = configuration.topics
+    travels = {
+        f'{topics["joints"]}.position[suspension_{corner}]': series.values[:, 0]
+        for corner in CORNERS
+        if (series := recording.joint('suspension', corner)) is not None
+    }
+    loads = {f'{topics[f"wrench_{c}"]} force.z': s.values[:, 2]
+             for c, s in recording.wrenches.items()}  # fmt: skip
+    groups = [travels, loads]
+    if recording.imu is not None:
+        names = recording.imu.names
+        groups.append({f'{topics["imu"]}.{n}': recording.imu.values[:, k]
+                       for k, n in enumerate(names)})  # fmt: skip
+    for corner, one in recording.wrenches.items():
+        place = topics[f'wrench_{corner}']
+        groups.append({f'{place}.{name}': one.values[:, k] for k, name in enumerate(one.names)})
+    found = []
+    for group in groups:
+        if len(group) > 1 and len({len(one) for one in group.values()}) == 1:
+            found += check_copied(np.column_stack([*group.values()]), [*group])
+    return found
+
+
 def check_sources(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
-    """Topics on which two sources publish by turns: nothing else can be said of them."""
-    return [
+    """Topics on which two sources publish by turns, and copies: nothing else can be said."""
+    return _copied(recording, configuration) or [
         one
         for where, series in _by_place(recording, configuration).items()
         for one in told_once(
@@ -222,9 +248,9 @@ def check_health(
             value = series.values[:, column]
             # Angles of wheels that are held straight and axle joints rest rightly.
             if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
-                held += check_stuck(
+                held += check_stuck(series.stamps, value, place, moving=moving) or check_held(
                     series.stamps, value, place, moving=moving
-                ) or check_held(series.stamps, value, place, moving=moving)
+                )
             found += check_saturated(value, place)
             unit = series.units[column]
             if where.endswith(tuple(f'suspension_{c}]' for c in CORNERS)):

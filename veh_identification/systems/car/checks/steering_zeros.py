@@ -24,9 +24,9 @@ def check_steering_zero(shown: Channels, configuration: CarDescription) -> list[
     if good.sum() < LEAST_SAMPLES:
         return []
     y, A = table[good, 0], np.column_stack([np.ones(good.sum()), table[good, 1:]])
-    x, *_ = np.linalg.lstsq(A / np.abs(A).max(axis=0), y, rcond=1e-6)
-    zero = float(x[0])
-    rest = y - (A / np.abs(A).max(axis=0)) @ x
+    A = A / np.maximum(np.abs(A).max(axis=0), 1e-12)
+    x, *_ = np.linalg.lstsq(A, y, rcond=1e-6)
+    zero, rest = float(x[0]), y - A @ x
     if abs(zero) < SMALLEST or likeness(y, y - rest) < ALIKE:
         return []
     where = f'{configuration.topics["joints"]}.position[steering_*]'

@@ -70,17 +70,17 @@ def drift_findings(comparison: Comparison, label: str) -> list[Finding]:
         sigma = float(np.linalg.norm(pieces)) / power
         better = float(np.sqrt(error @ error / max(float(rest @ rest), 1e-300)))
         share = abs(size) * one.unit
-        if abs(size) > SURE * sigma and share > SMALLEST and better > BETTER:
-            if best is None or better > CLEARLY * best[0]:
-                best = better, one, size, share
+        least = BETTER if best is None else CLEARLY * best[0]
+        if abs(size) > SURE * sigma and share > SMALLEST and better > least:
+            best = better, one, size, share
     if best is None:
         return []
     better, one, size, share = best
     level: Level = 'bad' if share > LARGE else 'warn'
     text = (
         f'{label}: {one.text.format(size=size, percent=100.0 * size)} over the recording: the '
-        f'forces then fit the momentum of the robot {better:.3g} times better (a warm amplifier, a '
-        'loose cable, charge that leaks): tare and calibrate it, or take a shorter part'
+        f'forces then fit the momentum of the robot {better:.3g} times better (a warm amplifier, '
+        'a loose cable, charge that leaks): tare and calibrate it, or take a shorter part'
     )
     return [Finding(level, 'drift', text, f'{label}, {one.where}', better)]
 

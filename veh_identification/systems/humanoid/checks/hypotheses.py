@@ -214,7 +214,9 @@ def turned_worlds(raw: Raw) -> Hypotheses:
             )
             return replace(now, sources=sources)
 
-        text = f'the world of the plates seems to be turned by {what} against that of the base pose'
+        text = (
+            f'the world of the plates seems to be turned by {what} against that of the base pose'
+        )
         yield Hypothesis('world_turned', text, change, 'poses of the plates')
 
 

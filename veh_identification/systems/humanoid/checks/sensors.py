@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from veh_identification.checks.copied import check_copied
 from veh_identification.checks.health import (
     check_coarse,
     check_jumps,
@@ -100,6 +101,20 @@ def _rectified(recording: Recording) -> list[Finding]:
         columns = [0, 1, 3, 4, 5]  # the vertical force has one sign rightly
         places = [f'topic {one.topic}, {WRENCH_PATHS[k]}' for k in columns]
         found += check_rectified(one.series.values[:, columns], places)
+    return found + _copied(recording)
+
+
+def _copied(recording: Recording) -> list[Finding]:
+    """Channels of one wrench, or two wrenches of one driver, that are the same."""
+    found = []
+    for one in recording.wrenches:
+        places = [f'topic {one.topic}, {path}' for path in WRENCH_PATHS]
+        found += check_copied(one.series.values, places)
+    counts = {len(one.series) for one in recording.wrenches}
+    if len(recording.wrenches) > 1 and len(counts) == 1:
+        values = np.column_stack([one.series.values[:, 2] for one in recording.wrenches])
+        places = [f'topic {one.topic}, {WRENCH_PATHS[2]}' for one in recording.wrenches]
+        found += check_copied(values, places)
     return found
 
 
@@ -153,7 +168,7 @@ def _coarse_base(recording: Recording) -> list[Finding]:
 
 def _held(recording: Recording) -> Iterator[Finding]:
     """Topics whose values stand all at once while else they change all the time."""
-    many = [(one, "topic joint_states, joint {}") for one in recording.joints]
+    many = [(one, 'topic joint_states, joint {}') for one in recording.joints]
     many += [(one.series, f'topic {one.topic}, {{}}') for one in recording.wrenches]
     for series, place in [*many, (recording.base, f'{recording.base.label}, {{}}')]:
         yield from told_once(

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from veh_identification.checks.copied import check_copied
 from veh_identification.checks.health import (
     check_coarse,
+    check_jumps,
     check_missing,
     check_repeated,
     check_saturated,
@@ -27,18 +29,21 @@ from veh_identification.types import Array
 DEGREES = 180.0 / np.pi
 #: Positions that go through so many ranges of the joint are no angles of it.
 RANGES = 5.0
+#: Jump of a joint (rad, m) that is told.
+SMALLEST_JUMP = 0.02
 #: What a jump may differ from a whole turn (rad), and samples about it that say whether it lasts.
 SHORT, ABOUT = 0.5, 5
 
 
 def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') -> list[Finding]:
     """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
-    alone = _two_sources(recording) or _rectified(recording) or _ticks(robot, recording)
+    alone = _two_sources(recording) or _not_their_own(recording) or _ticks(robot, recording)
     if alone:  # what follows from it is no news
         return alone
     findings, limits = [], joint_limits(robot)
     repeated: list[Finding] = []
     held: list[Finding] = []
+    jumps: list[Finding] = []
     time = recording.series.stamps
     moving = np.zeros(len(time), bool)
     for k in range(len(recording.joints)):
@@ -58,8 +63,10 @@ def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') ->
             findings += check_coarse(effort, effort_place, unit)
             repeated += check_repeated(time, effort, effort_place)
         held += check_held(time, position, where)
+        jumps += check_jumps(time, position, where, SMALLEST_JUMP)
         repeated += check_repeated(time, position, where)
-    findings += [*told_once(held), *told_once(repeated)]
+    findings += told_once(held) or [replace(one, level='bad') for one in told_once(jumps)]
+    findings += told_once(repeated)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
 
 
@@ -74,12 +81,13 @@ def _two_sources(recording: ArmRecording) -> list[Finding]:
     return [replace(one, text=f'{recording.source}: {one.text}') for one in told_once(found)]
 
 
-def _rectified(recording: ArmRecording) -> list[Finding]:
-    """Efforts without signs."""
+def _not_their_own(recording: ArmRecording) -> list[Finding]:
+    """Efforts without signs, or that are those of another joint."""
     places = [f'{recording.topic}.effort[{name}]' for name in recording.joints]
     known = np.isfinite(recording.effort).any(axis=0)
     names = [place for place, there in zip(places, known, strict=True) if there]
     found = check_rectified(recording.effort[:, known], names)
+    found += check_copied(recording.effort[:, known], names)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in found]
 
 
