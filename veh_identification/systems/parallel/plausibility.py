@@ -35,6 +35,7 @@ from veh_identification.checks.held import check_held
 from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
 from veh_identification.checks.rectified import check_rectified
+from veh_identification.checks.settled import check_gravity, check_means
 from veh_identification.checks.small_causes import small_cause, small_cause_findings
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.errors import ModelError
@@ -169,7 +170,8 @@ def plausibility(
     """The mistake that explains why forces, motion and mass do not fit, if there is one."""
     machine = Machine(model, replace(record, phased=None))
     judge = Judge(machine, harmonics, cutoff_hz)
-    findings = [*_commanded(record), *_more_often(record)]
+    gravity = check_gravity(float(np.linalg.norm(model.robot.gravity)))
+    findings = [*_commanded(record), *_more_often(record), *gravity]
     try:
         share, noise, _ = judge.fit(machine)
         as_it_is = judge.misfit(machine)
@@ -313,6 +315,9 @@ def channel_findings(
         or check_rectified(legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)])
         or check_copied(legs.values, [_channel(topic, k) for k in range(legs.values.shape[1])])
         or _jumps(legs, topic)
+        or check_means(
+            legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)], 'effort_offset'
+        )
     )
     if found:
         return found

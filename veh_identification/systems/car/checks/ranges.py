@@ -32,6 +32,7 @@ from veh_identification.checks.ranges import (
     check_range,
     size_of,
 )
+from veh_identification.checks.settled import check_gravity
 from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
@@ -98,6 +99,7 @@ def check_ranges(recording: CarRecording, configuration: CarDescription) -> list
     )
     found += _cambers(recording, configuration) if not found else []
     found += [] if found else _vertical_alone(recording, configuration)
+    found += check_gravity(configuration.gravity)
     return [*found, *_arms(recording, configuration), *check_geometry(configuration)]
 
 

@@ -16,7 +16,7 @@ from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.systems.humanoid.checks.comparison import Comparison, loaded, weight_over
 from veh_identification.systems.humanoid.checks.smooth import at_rows
 from veh_identification.systems.humanoid.processing.signals import with_wrenches
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: Share of the weight by which what is shown must change, and from which on nothing can be used.
 SMALLEST, LARGE = 0.02, 0.05
@@ -86,7 +86,7 @@ def drift_findings(comparison: Comparison, label: str) -> list[Finding]:
 
 
 def _wanderings(
-    comparison: Comparison, use: Array, ramp: Array, shown: Array, weight: float
+    comparison: Comparison, use: BoolArray, ramp: Array, shown: Array, weight: float
 ) -> Iterator[Wandering]:
     """Gain of all plates, of each, zeros of each."""
     raw, model = comparison.raw, comparison.problem.model

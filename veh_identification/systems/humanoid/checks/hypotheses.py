@@ -741,14 +741,14 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
                 f'{where}, joint {name}',
             )
     for limb in _limbs(model):
-        order = list(range(len(names)))
-        for place, other in zip(limb, reversed(limb), strict=True):
-            order[place] = other
+        backwards = list(range(len(names)))
+        for place, taken in zip(limb, reversed(limb), strict=True):
+            backwards[place] = taken
         yield Hypothesis(
             'joints_swapped',
             f'the joints from {names[limb[0]]} to {names[limb[-1]]} seem to be named the other '
             'way round in joint_states',
-            _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
+            _of_joints(lambda q, o=backwards: q[:, o]),  # type: ignore[misc]
             where,
         )
     neighbours = [(k, k + 1) for k in range(len(names) - 1)]

@@ -18,6 +18,7 @@ from veh_identification.checks.health import (
 )
 from veh_identification.checks.held import check_held
 from veh_identification.checks.rectified import check_rectified
+from veh_identification.checks.settled import check_means
 from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
@@ -84,10 +85,11 @@ def _two_sources(recording: ArmRecording) -> list[Finding]:
 def _not_their_own(recording: ArmRecording) -> list[Finding]:
     """Efforts without signs, or that are those of another joint."""
     places = [f'{recording.topic}.effort[{name}]' for name in recording.joints]
-    known = np.isfinite(recording.effort).any(axis=0)
+    known = np.asarray(np.isfinite(recording.effort).any(axis=0))
     names = [place for place, there in zip(places, known, strict=True) if there]
     found = check_rectified(recording.effort[:, known], names)
     found += check_copied(recording.effort[:, known], names)
+    found += check_means(recording.effort[:, known], names, 'effort_offset')
     return [replace(one, text=f'{recording.source}: {one.text}') for one in found]
 
 

@@ -30,6 +30,8 @@ SURE = 8.0
 UNSEEN = 5.0
 #: The same of a scale of all angles (per cent).
 UNSEEN_SCALE = 3.0
+#: The same of the length of a link (per cent).
+UNSEEN_LENGTH = 5.0
 #: Errors that are told at a time, each beside those before it.
 MOST = 2
 #: Errors whose columns are made at a time.
@@ -50,6 +52,8 @@ UNEVEN, APART = 3.0, 2.0
 #: share of the joint's efforts: friction at a few reversals is uneven too.
 FEWEST_ROWS, MATTERS = 20, 0.02
 STEP = 1e-3
+#: Links shorter than that (m) are not asked.
+SHORTEST_LINK = 0.03
 #: Unit of a filter's time constant, squared; smaller ones (ms) are no matter.
 FILTERED, FILTER_MS = 'ms^2', 12.0
 #: Of gravity, that are tried.
@@ -160,6 +164,7 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
     yield common_delay(fitted, topic)
     yield _common_filter(fitted, topic)
     yield from _all_encoders(fitted, topic)
+    yield from _lengths(fitted)
     if model.base_wrench:
         yield from _base_errors(fitted)
     size = float(np.linalg.norm(g))
@@ -274,6 +279,28 @@ def _all_encoders(fitted: Fitted, topic: str) -> Iterator[Error]:
     words += 'at the gear ratio, the ticks for a turn and the unit'
     column = _scaled_angles(fitted, STEP * turning)
     yield Error('position_scale', f'{topic}.position', column, '%', 1.0, 5.0, words)
+
+
+def _lengths(fitted: Fitted) -> Iterator[Error]:
+    """Links of another length than the URDF says: the place of one joint on the link before."""
+    model, tree = fitted.model, fitted.model.tree
+    motion = fitted.q, fitted.qd, fitted.qdd
+    for j, name in enumerate(model.joints):
+        (body,) = np.flatnonzero(np.asarray(tree.coordinate) == j)
+        if np.linalg.norm(tree.translation[body]) < SHORTEST_LINK:
+            continue
+        sides = []
+        for factor in (1.0 + STEP, 1.0 - STEP):
+            translation = tree.translation.copy()
+            translation[body] *= factor
+            other = replace(model, tree=replace(tree, translation=translation))
+            rows = other.full_rows(*motion)[:, :, model.base.base]
+            sides.append(np.asarray(rows @ fitted.value[: model.base.rank]))
+        column = 0.01 * (sides[0] - sides[1]) / (2.0 * STEP)
+        words = (
+            f'the link up to {name} seems to be longer by {{size}} than in the URDF (its origin)'
+        )
+        yield Error('link_length', f'URDF, origin of {name}', column, '%', 1.0, 3.0, words)
 
 
 def _scaled_angles(fitted: Fitted, share: Array) -> Array:
@@ -395,7 +422,11 @@ def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Fi
         errors.append(error)
         if len(errors) % SLICE == 0:
             yield
-    unseen = [*_unseen_zeros(left, errors, source), *_unseen_scale(left, errors, topic, source)]
+    unseen = [
+        *_unseen_zeros(left, errors, source),
+        *_unseen_lengths(left, errors, source),
+        *_unseen_scale(left, errors, topic, source),
+    ]
     for _ in range(MOST):
         told = [one for one in map(left.told, errors) if one is not None and one.sure]
         if not told:
@@ -436,6 +467,26 @@ def _unseen_zeros(left: _Left, errors: Sequence[Error], source: str) -> list[Fin
         'their homing, or let the joints before them move more'
     )
     return [Finding('note', 'zero_not_checked', text)]
+
+
+def _unseen_lengths(left: _Left, errors: Sequence[Error], source: str) -> list[Finding]:
+    """Links whose lengths the rows do not tell, though they are as good as in the URDF alone."""
+    links = []
+    for error in errors:
+        if error.code != 'link_length':
+            continue
+        told = left.told(error)
+        size = np.inf if told is None else SURE * told.std
+        if size > UNSEEN_LENGTH:
+            links.append(f'{error.where} ({"at all" if size > 100.0 else f"to {size:.2g} %"})')
+    if not links:
+        return []
+    text = (
+        f'{source + ": " if source else ""}the recordings do not tell whether these lengths of '
+        f'the URDF are right: {listed(links)}; other centres of mass would explain it: is it the '
+        'URDF of this very robot?'
+    )
+    return [Finding('note', 'link_length_not_checked', text)]
 
 
 def _unseen_scale(left: _Left, errors: Sequence[Error], topic: str, source: str) -> list[Finding]:
