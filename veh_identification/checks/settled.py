@@ -12,8 +12,8 @@ from veh_identification.types import Array
 
 #: Gravity on the surface of the earth [m/s^2], mountains and poles included, a little more.
 LEAST_GRAVITY, MOST_GRAVITY = 9.74, 9.86
-#: Means over deviations that are none by chance, of so many channels at once.
-NO_MEAN, CHANNELS = 1e-3, 3
+#: Means over deviations that are none by chance (noise alone leaves more), of so many channels.
+NO_MEAN, CHANNELS = 1e-5, 3
 
 
 def check_gravity(size: float, where: str = 'gravity') -> list[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from veh_identification.checks.bursts import check_bursts
 from veh_identification.checks.copied import check_copied
 from veh_identification.checks.health import (
     LEAST_STEPS,
@@ -239,10 +240,12 @@ def check_health(
     """Channels that are stuck, cut off, repeated, missing or lost on the way."""
     found: list[Finding] = []
     coarse: list[Finding] = []
+    bursts: list[Finding] = []
     repeated: list[Finding] = []
     lost: list[Finding] = []
     for where, series in _by_place(recording, configuration).items():
-        lost += check_lost(series.stamps, where)
+        bursts += check_bursts(series.stamps, where)
+        lost += [] if bursts else check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
         held: list[Finding] = []
         for column, name in enumerate(series.names):
@@ -262,4 +265,4 @@ def check_health(
             found += check_missing(value, place)
             repeated += check_repeated(series.stamps, value, place)
         found += told_once(held)
-    return [*found, *told_once(coarse), *told_once(repeated), *told_once(lost)]
+    return [*found, *told_once(coarse), *told_once(repeated), *told_once([*bursts, *lost])]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from veh_identification.checks.bursts import check_bursts
 from veh_identification.findings import Finding
 from veh_identification.runtime.bags import BagReader, Columns, columns_of
 from veh_identification.runtime.transforms import FrameError, StaticFrames, read_static_frames
@@ -331,7 +332,9 @@ def _wrench(
     findings: list[Finding],
 ) -> Wrench:
     series, found = read_series(columns, WRENCH_PATHS, WRENCH_NAMES, WRENCH_UNITS, epoch)
-    findings += found
+    bursts = check_bursts(series.stamps, f'topic {topic}')
+    series, jitter = on_even_stamps(series)
+    findings += [*found, *(bursts or jitter)]
     frame = next((f.strip('/') for f in columns.frame_ids if f), '')
     if len(columns.frame_ids) > 1:
         names = ', '.join(columns.frame_ids)
