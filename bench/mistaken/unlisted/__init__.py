@@ -6,4 +6,4 @@ Titles, changes and accepted codes were written down, and committed, before any 
 from __future__ import annotations
 
 #: Modules of this folder; each has MISTAKES of the system of its name (see mistaken.common).
-SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion', 'robot')
+SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion', 'robot', 'handling', 'mechanism')

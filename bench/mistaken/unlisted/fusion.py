@@ -26,4 +26,25 @@ MISTAKES: dict[str, Mistake] = {
         given(wheels__rear=['wheel_fl', 'wheel_fr'], wheels__front=['wheel_rl', 'wheel_rr']),
         ('wheels_exchanged',),
     ),
+    **{
+        title: Mistake(_with(edits), codes, corrected=corrected)
+        for title, (edits, codes, corrected) in road.FURTHER.items()
+    },
+    'datum of another site (40 km)': Mistake(
+        given(gnss__datum=[48.4, 11.8, 520.0]), ('datum_far',)
+    ),
+    'left and right wheels exchanged in the parameters': Mistake(
+        given(wheels__rear=['wheel_rr', 'wheel_rl'], wheels__front=['wheel_fr', 'wheel_fl']),
+        ('wheels_exchanged', 'sign'),
+    ),
+    'antenna 2 m too far ahead': Mistake(
+        given(gnss__position=[3.2, 0.0, 1.2]), ('antenna_place', 'poses_disagree')
+    ),
+    'inertial unit said to be turned by a quarter': Mistake(
+        given(imu__orientation_rpy=[0.0, 0.0, 1.5708]),
+        ('imu_turned', 'axis', 'sign', 'poses_disagree'),
+    ),
+    'gravity said to be removed, though it is there': Mistake(
+        given(imu__gravity='removed'), ('gravity_removed', 'gravity_present', 'unit')
+    ),
 }

@@ -13,6 +13,7 @@ from mistaken.fusion import (
     GYRO,
     Edit,
     Remembering,
+    after,
     all_of,
     drifting,
     late,
@@ -215,3 +216,190 @@ def _wander() -> Edit:
         message.angular_velocity.z += 0.1 * (seconds_of(message) - first[0]) / 40.0
 
     return one
+
+
+def older(lag: float, *columns: int) -> Edit:
+    """Some joints that are older than the message that brings them."""
+
+    def make() -> Edit:
+        shown: list[tuple[float, Any]] = []
+
+        def one(message: Any) -> None:
+            now, values = seconds_of(message), np.array(message.position)
+            shown.append((now, values.copy()))
+            while len(shown) > 1 and shown[1][0] <= now - lag:
+                shown.pop(0)
+            values[list(columns)] = shown[0][1][list(columns)]
+            message.position = values
+
+        return one
+
+    return Remembering(make)
+
+
+def stamped(seconds: float) -> Edit:
+    """Stamps rounded to so much."""
+
+    def edit(message: Any) -> None:
+        stamp, step = message.header.stamp, round(seconds * 1e9)
+        total = (stamp.sec * 10**9 + stamp.nanosec + step // 2) // step * step
+        stamp.sec, stamp.nanosec = divmod(total, 10**9)
+
+    return edit
+
+
+def lost_ticks(seconds: float, share: float, column: int) -> Edit:
+    """An encoder that loses a share of its ticks from so long after the first message on."""
+
+    def make() -> Edit:
+        first: list[tuple[float, float]] = []
+
+        def one(message: Any) -> None:
+            now, values = seconds_of(message), np.array(message.position)
+            begin = first[0][0] if first else now
+            if not first or now - begin < seconds:
+                first[:] = [(begin, float(values[column]))]
+            values[column] = first[0][1] + (1.0 - share * (now - begin >= seconds)) * (
+                values[column] - first[0][1]
+            )
+            message.position = values
+
+        return one
+
+    return Remembering(make)
+
+
+def now_and_then(period: float, lasting: float, edit: Edit) -> Edit:
+    """An edit for a while in each period."""
+
+    def make() -> Edit:
+        first: list[float] = []
+
+        def one(message: Any) -> None:
+            first.append(seconds_of(message)) if not first else None
+            if (seconds_of(message) - first[0]) % period > period - lasting:
+                edit(message)
+
+        return one
+
+    return Remembering(make)
+
+
+def narrowed(message: Any) -> None:
+    """Longitudes of a local map whose metres were divided by those of the equator."""
+    message.longitude = 11.5 + (message.longitude - 11.5) * np.cos(np.radians(48.1))
+
+
+def nowhere(message: Any) -> None:
+    """A receiver without satellites that says it has a fix."""
+    message.latitude = message.longitude = message.altitude = 0.0
+
+
+def mean_fixes(seconds: float) -> Edit:
+    """Fixes behind a first-order filter."""
+
+    def make() -> Edit:
+        kept: list[Any] = []
+
+        def one(message: Any) -> None:
+            now = seconds_of(message)
+            value = np.array([message.latitude, message.longitude, message.altitude])
+            then, last = kept[0] if kept else (now, value)
+            value = last + (1.0 - np.exp(-(now - then) / seconds)) * (value - last)
+            kept[:] = [(now, value)]
+            message.latitude, message.longitude, message.altitude = map(float, value)
+
+        return one
+
+    return Remembering(make)
+
+
+def rates_for_forces(message: Any) -> None:
+    """The two vectors of the inertial unit in the fields of each other."""
+    message.angular_velocity, message.linear_acceleration = (
+        message.linear_acceleration,
+        message.angular_velocity,
+    )
+
+
+NOISY = ('noisier_than_stated', 'covariance_unit', 'unit')
+LATE = ('late', 'clock_drift', 'clock', 'clock_ahead', 'clock_off', 'all_late')
+#: Thought of later still, and run on recording 21 for the first time. Also what the observer of a
+#: car and the fusion have in common alone.
+FURTHER: dict[str, tuple[dict[str, Edit], tuple[str, ...], tuple[str, ...]]] = {
+    'mounting mirrored left to right': (
+        {IMU: all_of(mapped(ACCEL, np.diag([1, -1, 1])), mapped(GYRO, np.diag([-1, 1, -1])))},
+        ('sign', 'imu_turned', 'gyro_sign'), ()),
+    'forward-right-down, gravity positive': (
+        {IMU: all_of(mapped(ACCEL, np.diag([-1, 1, 1])), mapped(GYRO, np.diag([1, -1, -1])))},
+        ('sign', 'imu_turned', 'gyro_sign'), ()),
+    'gyroscope and accelerometer in the fields of each other': (
+        {IMU: rates_for_forces}, ('unit', 'exchanged', 'axis', 'gravity_removed'), ()),
+    'accelerometer x dead': (
+        {IMU: vector(ACCEL, lambda a: a * [0, 1, 1])}, ('stuck', 'scale', 'unit', 'axis'), ()),
+    'accelerometer y dead': (
+        {IMU: vector(ACCEL, lambda a: a * [1, 0, 1])}, ('stuck', 'scale', 'unit', 'axis'), ()),
+    'yaw rate dead': (
+        {IMU: vector(GYRO, lambda w: w * [1, 1, 0])}, ('stuck', 'scale', 'unit', 'axis'), ()),
+    'yaw rate 0.3 times': ({IMU: vector(GYRO, lambda w: w * [1, 1, 0.3])}, ('scale', 'unit'), ()),
+    'yaw rate 1.3 times from the middle on': (
+        {IMU: after(20.0, vector(GYRO, lambda w: w * [1, 1, 1.3]))},
+        ('scale', 'changes', 'gyro_scale_found'), ('gyro_scale_found',)),
+    'ay of wrong sign from the middle on': (
+        {IMU: after(20.0, vector(ACCEL, lambda a: a * [1, -1, 1]))}, ('sign', 'changes'), ()),
+    'inertial unit turns by 90 degrees in the middle': (
+        {IMU: after(20.0, mapped(BOTH, [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]))},
+        ('axis', 'imu_turned', 'changes', 'jump'), ()),
+    'inertial unit rolled by 10 degrees': (
+        {IMU: mapped(BOTH, [[1, 0, 0], [0, 0.98481, 0.17365], [0, -0.17365, 0.98481]])},
+        ('imu_turned',), ()),
+    'inertial unit yawed by 6 degrees': (
+        {IMU: mapped(BOTH, [[0.99452, 0.10453, 0], [-0.10453, 0.99452, 0], [0, 0, 1]])},
+        ('imu_turned', 'imu_yaw_found'), ('imu_yaw_found',)),
+    'inertial unit sends zeros for 0.3 s every 5 s': (
+        {IMU: now_and_then(5.0, 0.3, mapped(BOTH, 0.0))},
+        ('stuck', 'repeated', 'glitches_left_out', 'jump', 'two_sources'), ('glitches_left_out',)),
+    'stamps of the inertial unit in steps of 50 ms': (
+        {IMU: stamped(0.05)}, ('stamps_jitter', 'duplicates', 'repeated', 'late'), ()),
+    'delay of the inertial unit grows to 0.2 s': (
+        {IMU: drifting(0.005)}, (*LATE, 'imu_delay_found'), ()),
+    'clock of the inertial unit 200 ppm fast': (
+        {IMU: drifting(2e-4)}, (*LATE, 'imu_delay_found'), ('imu_delay_found',)),
+    'stamps of the satellites in whole seconds': (
+        {FIX: stamped(1.0), VEL: stamped(1.0)},
+        ('stamps_jitter', 'duplicates', 'repeated', 'fix_early', 'late'), ()),
+    'two receivers 3 m apart on the topic of fixes': (
+        {FIX: other(lambda m: setattr(m, 'latitude', m.latitude + 3.0 / 111e3))},
+        (*TWO, 'noisier_than_stated'), ()),
+    'every other satellite velocity in km/h': ({VEL: other(velocity(3.6))}, TWO, ()),
+    'fixes of the car in front, 2 s ahead': (
+        {FIX: late(-2.0)},
+        (*LATE, 'fix_early', 'antenna_place'), ()),
+    'fixes smoothed over 1 s': ({FIX: mean_fixes(1.0)}, (*LATE, 'fix_delay_found'), ()),
+    'covariances of fixes in degrees^2': ({FIX: covariances(1.0 / 111e3**2)}, NOISY, ()),
+    'longitudes of a local map without the cosine': (
+        {FIX: narrowed}, ('unit', 'scale', 'axis'), ()),
+    'altitudes 47 m lower from the middle on': (
+        {FIX: after(20.0, lambda m: setattr(m, 'altitude', m.altitude - 47.0))},
+        ('jump', 'changes', 'set_aside'), ()),
+    'fixes at 0 N 0 E for 3 s': (
+        {FIX: now_and_then(25.0, 3.0, nowhere)},
+        ('jump', 'changes', 'set_aside', 'glitches_left_out', 'datum_far'),
+        ('glitches_left_out',)),
+    'satellite velocity 1.06 times and wheels 0.95 times': (
+        {VEL: velocity(1.06), JOINTS: wheels(lambda q: 0.95 * q)},
+        ('scale', 'wheel_scale_found', 'wheel_radius'), ('wheel_scale_found',)),
+    'wheels of the left side backwards': (
+        {JOINTS: wheels(lambda q: q * [-1, 1, -1, 1])}, ('sign',), ()),
+    'winter tyres, 4 % smaller': (
+        {JOINTS: wheels(lambda q: 1.04 * q)},
+        ('scale', 'wheel_scale_found', 'wheel_radius'), ('wheel_scale_found',)),
+    'rear wheels 0.2 s older than the front ones': (
+        {JOINTS: older(0.2, 2, 3)}, ('late', 'wheel_delay_found'), ()),
+    'rear left wheel loses a fifth of its ticks from the middle on': (
+        {JOINTS: lost_ticks(20.0, 0.2, 2)},
+        ('scale', 'changes', 'set_aside', 'sensors_disagree'), ()),
+    'steering to the right positive from the middle on': (
+        {JOINTS: after(20.0, angles(lambda q: np.append(q[:4], -q[4])))},
+        ('sign', 'changes'), ()),
+}  # fmt: skip

@@ -46,4 +46,30 @@ MISTAKES: dict[str, Mistake] = {
     'steering ratio 1.5 for 15': Mistake(
         described(sensors__rack__steering_ratio=1.5), ('unit', 'scale', 'geometry')
     ),
+    **{
+        title: Mistake(_with(edits), codes, corrected=corrected)
+        for title, (edits, codes, corrected) in road.FURTHER.items()
+    },
+    'wheelbase of another car (2.3 m)': Mistake(
+        described(geometry__wheelbase=2.3), ('geometry', 'scale')
+    ),
+    'front axle said to be driven': Mistake(
+        described(sensors__wheels__driven='front'), ('wheels_exchanged', 'driven')
+    ),
+    'centre of mass behind the rear axle': Mistake(
+        described(chassis__centre=[-1.46, 0.0, 0.25]), ('geometry', 'centre', 'unit'), ('centre',)
+    ),
+    'centre of mass in mm': Mistake(
+        described(chassis__centre=[1460.0, 0.0, 250.0]), ('geometry', 'unit'), ('centre',)
+    ),
+    'tyre stiffness in N/mm': Mistake(
+        described(tyre__stiffness=230.0), ('unit', 'geometry', 'stiffness'), ('stiffness',)
+    ),
+    'cornering stiffness a tenth': Mistake(
+        described(tyre__cornering=1.5), ('tyre', 'unit', 'scale', 'stiffness'), ('cornering',)
+    ),
+    'gravity of 1 g': Mistake(described(gravity=1.0), ('unit', 'gravity'), ('gravity',)),
+    'antenna 2 m too far ahead, no transform': Mistake(
+        described(transforms=False, sensors__gps__position=[3.2, 0.0, 1.2]), ('antenna_place',)
+    ),
 }
