@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -76,15 +77,17 @@ def check_stuck(
     *,
     moving: BoolArray | None = None,
     moved: float = float('inf'),
+    least: float = STUCK_SECONDS,
 ) -> list[Finding]:
     """A channel that holds one value although it, or the machine, moves.
 
     `moving` marks the samples at which the machine is known to move; without it a channel that
     never changes says nothing. It moves for half of the time; of a channel that else never rests,
     so many seconds (`moved`) suffice: what comes to a stand before its sensor is back is no rest.
+    `least`: shorter rests are none; quick machines need less.
     """
     longest = longest_rest(time, value)
-    if longest is None or longest.seconds < max(STUCK_SECONDS, STUCK_TIMES * longest.usual):
+    if longest is None or longest.seconds < max(least, STUCK_TIMES * longest.usual):
         return []
     if moving is None:
         if longest.seconds >= 0.98 * float(time[-1] - time[0]):
@@ -281,3 +284,58 @@ def check_missing(value: Array, where: str) -> list[Finding]:
         return []
     text = f'{where}: {100.0 * share:.2g} % of the samples are no finite numbers'
     return [Finding('warn', 'missing_values', text, where)]
+
+
+#: Steps of a vehicle's channels that no usual sensor has, by unit, whatever else it shows.
+MOST_STEPS = {'rad/s': 0.06, 'm/s^2': 1.0, 'm/s': 1.5}
+#: An angle that grows by whole ticks: share of them that are one or a few, how near to whole ones
+#: (of one) they are, and the largest tick of a wheel [rad].
+WHOLE_TICKS, OFF_TICK, LARGEST_TICK = 0.95, 0.02, 0.6
+#: Samples of equal value, as a share, that show that a step is a tick: others may be motion.
+HELD_SHARE = 0.2
+
+
+def check_values(time: Array, value: Array, where: str, unit: str, **stuck: Any) -> list[Finding]:
+    """One channel of a vehicle by itself: too coarse, cut off, or dead; the first of these alone.
+
+    A coarse channel that shows little rests as a dead one does. `stuck` as of `check_stuck`.
+    """
+    return (
+        check_coarse(value, where, unit, LEAST_STEPS[unit])
+        or check_steps(value, where, unit)
+        or check_saturated(value, where)
+        or check_stuck(time, value, where, **stuck)
+    )
+
+
+def check_steps(value: Array, where: str, unit: str) -> list[Finding]:
+    """A channel in steps that no usual sensor has, though it may vary by more."""
+    good = value[np.isfinite(value)]
+    levels = np.unique(good)
+    if len(good) < 200 or not 2 <= len(levels) < 0.2 * len(good):
+        return []
+    step = float(np.median(np.diff(levels)))
+    if not step > MOST_STEPS[unit]:
+        return []
+    text = (
+        f'{where} has {len(levels)} different values, {step:.3g} {unit} apart: coarser than '
+        'usual sensors are; what is found from it is off by more than is stated'
+    )
+    return [Finding('warn', 'coarse', text, where, step / MOST_STEPS[unit])]
+
+
+def check_ticks(angle: Array, where: str) -> list[Finding]:
+    """An angle of a wheel that grows by few ticks a turn."""
+    moved = np.abs(np.diff(angle[np.isfinite(angle)]))
+    steps = moved[moved > ROUNDING * np.abs(angle).max(initial=0.0)]
+    if len(steps) < REPEATED_RUNS or np.mean(moved == 0.0) < HELD_SHARE:
+        return []
+    tick = float(np.quantile(steps, 0.1))
+    whole = np.abs(steps / tick - np.round(steps / tick)) < OFF_TICK
+    if tick < LARGEST_TICK or np.mean(whole) < WHOLE_TICKS:
+        return []
+    text = (
+        f'{where} grows in steps of {tick:.2g} rad ({2.0 * np.pi / tick:.2g} a turn): too coarse '
+        'for a speed; count more edges, or look at the resolution of its messages'
+    )
+    return [Finding('warn', 'coarse', text, where, tick)]

@@ -8,13 +8,15 @@ from veh_identification.findings import Finding
 from veh_identification.types import Array
 
 #: Samples that it takes to tell.
-FEWEST = 400
+FEWEST = 150
 #: How far every other sample lies from its neighbours, over what either half scatters by itself,
 #: and over the deviation of all: a converter that toggles between two ticks is no second source.
 APART, SHARE = 3.0, 0.5
 #: What vibrates at half the rate of the samples alternates as well, but beats: over so many pairs
 #: its mean is none. Share of the alternation that lasts.
 PAIRS, LASTING = 50, 0.5
+#: Difference of the variances of both tracks, over their sum, where one of them hardly moves.
+ALONE = 0.6
 #: Larger ones are outliers, of which other checks tell.
 QUANTILE = 0.98
 
@@ -36,7 +38,10 @@ def check_two_sources(value: Array, where: str) -> list[Finding]:
         return []
     count = PAIRS * (len(apart) // PAIRS)
     lasting = apart[:count].reshape(-1, PAIRS).mean(axis=1)
-    if _size(lasting) < LASTING * size:
+    # A vibration shakes both tracks alike; what is on one of them alone is none, slow or quick.
+    powers = float(np.var(even)), float(np.var(odd))
+    alone = abs(powers[0] - powers[1]) > ALONE * (powers[0] + powers[1])
+    if _size(lasting) < LASTING * size and not alone:
         return []
     text = (
         f'{where}: every other sample is {size:.3g} from those before and after it, which scatter '

@@ -36,6 +36,49 @@ def earlier(names: Sequence[str], lag: float) -> Callable[[Case], Case]:
     return change
 
 
+def unsmoothed(name: str, constant: float) -> Callable[[Case], Case]:
+    """Values as they were before a low pass of the first order."""
+
+    def change(time: Array, values: Array) -> tuple[Array, Array]:
+        return time, values + constant * np.gradient(values, time, axis=0)
+
+    return lambda case: _changed(case, name, change)
+
+
+def steadied(name: str, rate: float, middle: float) -> Callable[[Case], Case]:
+    """Values without a zero that moves by so much a second."""
+
+    def change(time: Array, values: Array) -> tuple[Array, Array]:
+        return time, values - rate * (time - middle)[:, None]
+
+    return lambda case: _changed(case, name, change)
+
+
+def ticking(names: Sequence[str], share: float) -> Callable[[Case], Case]:
+    """Stamps of some sensors whose clock runs too fast, right at the first of them all."""
+
+    def change(case: Case) -> Case:
+        for name in names:
+            case = _changed(case, name, lambda time, values: (time / (1.0 + share), values))
+        return case
+
+    return change
+
+
+def rerouted(joint: str, shift: Array) -> Callable[[Case], Case]:
+    """The line of a slider of the description at another place."""
+
+    def change(case: Case) -> Case:
+        description = case.description
+        entries = description.joints[joint]
+        x, y = entries.through
+        through = (x + float(shift[0]), y + float(shift[1]))
+        joints = {**description.joints, joint: replace(entries, through=through)}
+        return replace(case, description=replace(description, joints=joints))
+
+    return change
+
+
 def exchanged(first: str, second: str) -> Callable[[Case], Case]:
     """Two sensors, each heard as the other."""
 

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from veh_identification.errors import VehIdError
-from veh_identification.systems.mechanism.agreement.changes import added, turning_point
+from veh_identification.systems.mechanism.agreement.changes import (
+    added,
+    steadied,
+    turning_point,
+)
 from veh_identification.systems.mechanism.agreement.geometry import Geometry
 from veh_identification.systems.mechanism.agreement.heard import (
     MOVING,
@@ -155,3 +159,23 @@ class Comparison:
         predicted = self._geometry.predicted(case.description, self._z(case))[name]
         shift = np.median(predicted - self._shown(case, name), axis=0)
         return added(name, shift)(case)
+
+    def zeros(self, name: str) -> tuple[float, float, float, float]:
+        """How far a sensor is off in both halves of the time; its size; deviation of a mean."""
+        try:
+            predicted = self._geometry.predicted(self.case.description, self._z(self.case))[name]
+        except VehIdError:
+            return 0.0, 0.0, 0.0, 0.0
+        off = (self._shown(self.case, name) - predicted)[:, 0]
+        half = len(off) // 2
+        size = float(np.sqrt(np.mean(np.square(predicted))))
+        # Neighbours share the places between them.
+        sigma = 1.25 * float(np.std(off)) / np.sqrt(max(half / 4.0, 1.0))
+        return float(np.median(off[:half])), float(np.median(off[half:])), size, sigma
+
+    def steadied_to_fit(self, case: Case, name: str) -> Case:
+        """Without the line over time that its zero follows, as the others tell it."""
+        first, second, _, _ = self.zeros(name)
+        time = self.grid
+        rate = 2.0 * (second - first) / max(float(time[-1] - time[0]), 1e-9)
+        return self.shifted_to_fit(steadied(name, rate, float(time.mean()))(case), name)

@@ -16,11 +16,19 @@ from veh_identification.systems.mechanism.agreement.changes import (
     earlier,
     exchanged,
     joined,
+    rerouted,
     scaled,
+    ticking,
+    unsmoothed,
 )
 from veh_identification.systems.mechanism.agreement.comparison import Comparison
 from veh_identification.systems.mechanism.agreement.heard import Case
+from veh_identification.types import Array
 
+#: Clocks that run too fast, by a share.
+DRIFTS = (0.002, -0.002, 0.005, -0.005, 0.01, -0.01, 0.02, -0.02)
+#: Time constants of filters behind sensors of rates (seconds).
+FILTERS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
 LAGS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
 GEARS = (0.1, 0.2, 0.25, 1 / 3, 0.5, 0.8, 0.9, 1.1, 1.25, 2.0, 3.0, 4.0, 5.0, 10.0)
 ZEROS = tuple(np.radians(np.arange(10.0, 360.0, 10.0)))
@@ -37,7 +45,7 @@ def whole(compared: Comparison) -> Iterator[Hypothesis[Case]]:
 
 
 def halves(compared: Comparison, middle: float) -> Iterator[Hypothesis[Case]]:
-    """Units and signs that are wrong before or after the middle."""
+    """Units, signs and zeros of encoders that are wrong before or after the middle."""
 
     def late(case: Case, changed: Case) -> Case:
         return joined(case, changed, middle)
@@ -47,6 +55,7 @@ def halves(compared: Comparison, middle: float) -> Iterator[Hypothesis[Case]]:
 
     yield from partly(_plain(compared), late, f'from about {middle:.2g} s on')
     yield from partly(_plain(compared), early, f'until about {middle:.2g} s')
+    yield from partly(_turned(compared), late, f'from about {middle:.2g} s on')
 
 
 def _plain(compared: Comparison) -> Iterator[Hypothesis[Case]]:
@@ -100,22 +109,36 @@ def _mirrored(compared: Comparison, name: str) -> Callable[[Case], Case]:
     return change
 
 
+def _turned(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Zeros of encoders."""
+    for name, where, sensor in compared.sensors():
+        for zero in ZEROS if sensor.kind == 'encoder' else ():
+            turn = np.degrees(np.angle(np.exp(1j * zero)))
+            text = f'the zero of {where} seems to be about {-turn:.3g} degrees off'
+            yield Hypothesis('zero', text, added(name, np.array([zero])), where)
+
+
 def _moved(compared: Comparison, name: str) -> Callable[[Case], Case]:
     return lambda case: compared.shifted_to_fit(case, name)
 
 
+def _wandering(compared: Comparison, name: str) -> Callable[[Case], Case]:
+    return lambda case: compared.steadied_to_fit(case, name)
+
+
 def _sized(compared: Comparison) -> Iterator[Hypothesis[Case]]:
     """Zeros and scales."""
+    yield from _turned(compared)
     for name, where, sensor in compared.sensors():
         reference = name in compared.shown.values()
         if sensor.kind == 'encoder':
-            for zero in ZEROS:
-                turn = np.degrees(np.angle(np.exp(1j * zero)))
-                text = f'the zero of {where} seems to be about {-turn:.3g} degrees off'
-                yield Hypothesis('zero', text, added(name, np.array([zero])), where)
-        elif not reference and sensor.kind in ('distance', 'position'):
+            continue
+        if not reference:
             text = f'the zero of {where} seems to be wrong'
             yield Hypothesis('zero', text, _moved(compared, name), where)
+        if sensor.kind in ('gyro', 'rate') and not reference:
+            text = f'the zero of {where} seems to wander'
+            yield Hypothesis('drift', text, _wandering(compared, name), where)
     for name, where, _ in compared.sensors():
         gears = GEARS if name in compared.shown.values() else compared.slope(name)
         for gear in gears:
@@ -134,16 +157,25 @@ def _clocks(compared: Comparison) -> Iterator[Hypothesis[Case]]:
             for lag in LAGS:
                 text = f'{topic} seems to be about {1e3 * lag:.3g} ms late against the others'
                 yield Hypothesis('late', text, earlier(names, lag), topic)
+            for share in DRIFTS:
+                text = f'the clock of {topic} seems to run {1e2 * share:+.2g} % fast'
+                yield Hypothesis('clock_drift', text, ticking(names, share), topic)
     for names in groups.values():
         # what one message brings has one stamp, but not always one age
         for name in names if len(names) > 1 else ():
             for lag in LAGS:
                 text = f'{name} seems to be about {1e3 * lag:.3g} ms late against the others'
                 yield Hypothesis('late', text, earlier([name], lag), name)
+    for name, where, sensor in compared.sensors():
+        for lag in FILTERS if sensor.kind in ('gyro', 'rate') else ():
+            text = (
+                f'{where} seems to be smoothed over about {1e3 * lag:.3g} ms, which makes it late'
+            )
+            yield Hypothesis('late', text, unsmoothed(name, lag), where)
 
 
 def points(compared: Comparison) -> Iterator[Family[Case]]:
-    """Points that are drawn at another place than they have."""
+    """Points, and lines of sliders, that are drawn at another place than they have."""
     described = compared.case.description.points
     places = np.array([one.at for one in described.values()])
     size = float(np.linalg.norm(np.ptp(places, axis=0)))
@@ -162,3 +194,19 @@ def points(compared: Comparison) -> Iterator[Family[Case]]:
 
             both = (steps, tuple(-one for one in steps))
             yield Family('geometry', text, change, both, f'points.{name}')
+    for name, joint in compared.case.description.joints.items():
+        if joint.through is None or joint.direction is None:
+            continue
+        along = np.array(joint.direction, dtype=float)
+        aside = np.array([-along[1], along[0]]) / max(float(np.linalg.norm(along)), 1e-12)
+
+        def line(shift: float, name: str = name) -> str:
+            return f'joint {name} of the description seems to lie {-shift:+.3g} m aside'
+
+        def shifted(
+            shift: float, name: str = name, aside: Array = aside
+        ) -> Callable[[Case], Case]:
+            return rerouted(name, shift * aside)
+
+        both = (steps, tuple(-one for one in steps))
+        yield Family('geometry', line, shifted, both, f'joints.{name}.through')
