@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.checks.channels import STEP, Channels
+from veh_identification.checks.channels import STEP, WINDOW, Channels
 from veh_identification.checks.relations import Relation
+from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -22,10 +23,15 @@ LEAST_TURN, TURN_TOLERANCE = 0.1, 0.05
 #: What slip angles and noise make of one such turn (rad), and how many deviations of a slope are
 #: no chance.
 TURN_NOISE, TURN_SIGMAS = 0.006, 3.0
+#: A zero that wanders by less (rad/s) within what is looked at is usual, and deviations that are
+#: no chance.
+WANDERED, WANDERING_SIGMAS = 0.02, 6.0
 #: Seconds before and after a jump that are compared, at this distance from it.
 BESIDE, APART = 3.0, 0.8
 #: A jump is larger than this (m), and than so many times what is usual between such times.
 LEAST_JUMP, UNUSUAL = 3.0, 8.0
+#: Altitudes are worse: the least of theirs (m), and where no vertical velocity tells of hills.
+LEAST_LEAP = (10.0, 30.0)
 
 
 def turn_relations(channels: Channels, turn: Array) -> list[Relation]:
@@ -57,35 +63,80 @@ def turn_relations(channels: Channels, turn: Array) -> list[Relation]:
     moved = float(b[known].std()) * np.sqrt(max(turns, 1.0)) if known.any() else 0.0
     chance = TURN_SIGMAS * TURN_NOISE / moved if moved > 0.0 else np.inf
     tolerance = max(TURN_TOLERANCE, chance)
-    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, tolerance, reach=reach)]
+    powers = {'gyro': 1.0, 'imu_side': 1.0}
+    return [Relation(text, a, b, powers, LEAST_TURN, tolerance, reach=reach)]
+
+
+def check_wandering(channels: Channels, turn: Array, where: str) -> list[Finding]:
+    """A zero of the gyroscope that moves on with time, whatever its scale is.
+
+    `turn_relations` as a line over time beside a share of the turns: a constant zero is usual.
+    """
+    found: list[Finding] = []
+    for one in turn_relations(channels, turn):
+        off, course = (one.measured - one.predicted) / OVER, one.predicted / OVER
+        good = np.isfinite(off + course)
+        if good.sum() < 3 * one.reach:
+            continue
+        time = channels.grid[good] - channels.grid[good].mean()
+        columns = [time, np.ones(len(time)), course[good]]
+        slope, sigma = fitted(columns, off[good], (np.inf,) * 3)
+        # Neighbours share what turned over so long, not the window of `fitted` alone.
+        sigma *= np.sqrt(OVER / WINDOW)
+        moved = slope * float(np.ptp(time))
+        if abs(moved) > WANDERED and abs(slope) > WANDERING_SIGMAS * sigma:
+            text = (
+                f'{where}: its zero wanders by {moved:+.2g} rad/s in {np.ptp(time):.0f} s, as the '
+                'course over ground tells: let it warm up, or look at its supply; a sensor of '
+                'rates does not move so far'
+            )
+            found.append(Finding('warn', 'gyro_zero', text, where, abs(slope) / sigma))
+    return found
 
 
 def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding]:
     """Fixes that are elsewhere from one moment on, though their velocity says nothing of it."""
     if 'gnss' not in channels or 'gnss_velocity' not in channels:
         return []
-    apart = []
-    for axis in (0, 1):
-        velocity = channels.of('gnss_velocity', axis)
-        known = np.isfinite(velocity)
-        if known.sum() < 2:
-            return []
-        filled = np.interp(channels.grid, channels.grid[known], velocity[known])
-        apart.append(channels.of('gnss', axis) - np.cumsum(filled) * STEP)
-    rest = apart[0] + 1j * apart[1]
+    apart = [_beside_velocity(channels, axis) for axis in (0, 1)]
+    level = apart[0] + 1j * apart[1]
+    found = _jumped(channels, level, fixes, velocities, LEAST_JUMP, 'fixes jump')
+    if found or channels.width('gnss') < 3:
+        return found
+    climbs = channels.width('gnss_velocity') > 2
+    climbs = climbs and float(np.nanstd(channels.tables['gnss_velocity'][1][:, 2])) > 0.0
+    height = _beside_velocity(channels, 2) if climbs else channels.of('gnss', 2)
+    least = LEAST_LEAP[0 if climbs else 1]
+    return _jumped(channels, height + 0j, fixes, velocities, least, 'altitudes jump')
+
+
+def _beside_velocity(channels: Channels, axis: int) -> Array:
+    """A coordinate of the fixes less what their velocity says of it."""
+    place = channels.of('gnss', axis)
+    velocity = channels.of('gnss_velocity', axis)
+    known = np.isfinite(velocity)
+    if known.sum() < 2:
+        return np.full(len(place), np.nan)
+    filled = np.interp(channels.grid, channels.grid[known], velocity[known])
+    return np.asarray(place - np.cumsum(filled) * STEP)
+
+
+def _jumped(
+    channels: Channels, rest: Array, fixes: str, velocities: str, least: float, what: str
+) -> list[Finding]:
     moved = _steps(rest)
     if not np.isfinite(moved).any():
         return []
     sizes = np.abs(moved)
     k = int(np.nanargmax(sizes))
     usual = float(np.nanmedian(sizes))
-    if not sizes[k] > max(LEAST_JUMP, UNUSUAL * usual):
+    if not sizes[k] > max(least, UNUSUAL * usual):
         return []
     # As long as the two medians are on its two sides they tell the same.
     with np.errstate(invalid='ignore'):
         when = float(np.median(channels.grid[sizes > 0.8 * sizes[k]]))
     text = (
-        f'{fixes}: the fixes jump by {sizes[k]:.1f} m at {when:.1f} s, of which '
+        f'{fixes}: the {what} by {sizes[k]:.1f} m at {when:.1f} s, of which '
         f'{velocities} knows nothing: another datum or base station, or reflected signals'
     )
     return [Finding('warn', 'jump', text, fixes, float(sizes[k] / max(usual, 1e-9)))]

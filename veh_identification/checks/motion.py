@@ -13,9 +13,9 @@ import numpy as np
 
 from veh_identification.checks.changes import USUAL, check_changes
 from veh_identification.checks.channels import SPEEDS, Channels, correlation
-from veh_identification.checks.courses import check_jumps, turn_relations
+from veh_identification.checks.courses import check_jumps, check_wandering, turn_relations
 from veh_identification.checks.grid import slope
-from veh_identification.checks.health import STUCK_SECONDS, longest_rest
+from veh_identification.checks.health import STUCK_SECONDS
 from veh_identification.checks.lags import Pair, check_lags
 from veh_identification.checks.ranges import (
     ACCELERATION,
@@ -62,10 +62,19 @@ ALTITUDES = (
     Suspect(1000.0, 'it seems to be in mm, it must be in m'),
     Suspect(-1.0, 'it seems to be counted downwards (or the vertical velocity is)', 'sign'),
 )
+#: Of an inertial unit whose y goes to the right: sideways forces and turns have the wrong sign.
+MIRRORED = Suspect(
+    -1.0,
+    'its sideways force and its yaw rate both have the wrong sign: left and right are mirrored (y '
+    'must be to the left, turns to the left positive)',
+    'imu_turned',
+)
 #: Climb (m/s, standard deviation) that tells the scale of altitudes, and its tolerance.
 LEAST_CLIMB, CLIMB_TOLERANCE = 0.2, 0.35
 #: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
 RESTING, MOVING = 0.2, 3.0
+#: Wheels that are locked may stand as well: the vehicle slows down then (m/s^2).
+BRAKING = -2.0
 #: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
 LEAST_SPEED, PATH_TOLERANCE = 2.0, 0.1
 #: Where it goes faster (m/s) noise of fixes hardly makes their path longer: its own velocity
@@ -85,6 +94,7 @@ class Story:
     )  # `antenna`, `imu`: of the description
     gravity: float = 9.80665
     gravity_present: bool = True  # as described; else removed, or found by the system
+    gravity_removed: bool = False  # whether the description says so
     vertical: bool = True  # whether the vertical axis is measured
     sources: Mapping[str, Source] = field(default_factory=dict)
     relations: Sequence[Relation] = ()
@@ -124,9 +134,11 @@ def _told(story: Story) -> list[Finding]:
     rates, forces = story.imu()
     found += _ranges(rates, forces, where['imu'])
     found += check_gravity(story, forces)
-    found = found or check_axes(story, rates, forces)
+    found = found or check_axes(story, rates, forces) or _axes_changed(story, rates, forces)
     if found:
         return found
+    if wandering := check_wandering(channels, rates[2], f'{where["imu"]} angular_velocity.z'):
+        return wandering
     sources = {**_sources(channels, where), **story.sources}
     relations = [*_relations(story, rates, forces), *story.relations]
     # What is late makes scales and places look wrong, a wrong unit does not make it late; means
@@ -171,10 +183,9 @@ def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]
         time, values = channels.tables[name][0], channels.tables[name][1][:, 0]
         speed = np.interp(time, channels.grid, np.nan_to_num(np.abs(others[-1])))
         moving = speed > MOVING
-        if moving.sum() < 50 or np.mean(values[moving] == 0.0) < RESTING:
+        stuck = _stands(time, values, speed)
+        if moving.sum() < 50 or (np.mean(values[moving] == 0.0) < RESTING and not stuck):
             continue
-        rest = longest_rest(time[moving], values[moving])
-        stuck = rest is not None and rest.seconds > STUCK_SECONDS
         share = 100.0 * float(np.mean(values[moving] == 0.0))
         text = (
             f'{where[name]}: {share:.0f} % of its speeds are exactly nothing while the vehicle '
@@ -190,6 +201,15 @@ def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]
         )
         return [Finding(*code, text, where[name])]
     return []
+
+
+def _stands(time: Array, values: Array, speed: Array) -> bool:
+    """Whether a speed is nothing for seconds while the vehicle moves on, and does not brake."""
+    braking = np.gradient(speed, time) < BRAKING if len(np.unique(time)) == len(time) else 0.0
+    rests = (values == 0.0) & (speed > MOVING) & ~np.asarray(braking, dtype=bool)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], rests.astype(int), [0]])))
+    lasted = time[edges[1::2] - 1] - time[edges[::2]]
+    return bool(len(lasted)) and float(lasted.max()) > STUCK_SECONDS
 
 
 def _tolerance(story: Story, pair: Pair) -> float:
@@ -222,6 +242,12 @@ def check_gravity(story: Story, forces: list[Array]) -> list[Finding]:
     size, gravity = float(np.linalg.norm(mean)), story.gravity
     where = f'{story.where["imu"]} linear_acceleration'
     if abs(size - gravity) < 0.1 * gravity:
+        if story.gravity_removed and story.vertical:
+            text = (
+                f'{where}: its mean is {size:.2f} m/s^2: gravity is there, though '
+                f'{story.entries.get("imu_gravity", "the program")} says that it was removed'
+            )
+            return [Finding('bad', 'gravity_present', text, where)]
         return [] if not story.vertical else _upright(story, mean, where)
     whole = abs(size - 1.0) < 0.1 and _in_g(story, mean, forces)
     # Accelerating makes the mean of x one, but nothing makes that of z one where no g is.
@@ -296,6 +322,25 @@ def check_axes(story: Story, rates: list[Array], forces: list[Array]) -> list[Fi
     return []
 
 
+def _axes_changed(story: Story, rates: list[Array], forces: list[Array]) -> list[Finding]:
+    """Axes that are exchanged in one half of the time alone: a unit that was turned meanwhile."""
+    count = len(story.channels.grid)
+    if 0.5 * story.channels.span < SHORTEST:
+        return []
+    early = np.arange(count) < count // 2
+    told = {}
+    for when, inside in (('in the first half', early), ('in the second half', ~early)):
+        parts = [[np.where(inside, one, np.nan) for one in rows] for rows in (rates, forces)]
+        told[when] = check_axes(story, *parts)
+    wrong = [when for when, found in told.items() if found]
+    if len(wrong) != 1:
+        return []
+    return [
+        replace(one, code='changes', text=f'{wrong[0]} of what was heard: {one.text}')
+        for one in told[wrong[0]]
+    ]
+
+
 def _axis(story: Story, where: str, what: str, found: str, wanted: str) -> Finding:
     text = (
         f'{where}: its {found} follows the {what}, not its {wanted}: axes are exchanged, or the '
@@ -321,6 +366,7 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
             ),
         ),
     }
+    sources['imu_side'] = Source(imu, (MIRRORED,))
     for axis in 'xy':
         place = f'{imu} linear_acceleration.{axis}'
         sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())
@@ -367,7 +413,7 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
             )
             for name in present
         ]
-        text, powers = 'yaw rate against the course over ground', {'gyro': 1.0}
+        text, powers = 'yaw rate against the course over ground', {'gyro': 1.0, 'imu_side': 1.0}
         relations.append(Relation(text, rates[2], course, powers, 0.05, 0.4))
         relations += turn_relations(channels, rates[2])
     for i, a in enumerate(present):
@@ -376,7 +422,7 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
             pair = channels.of(a, 0), channels.of(b, 0)
             relations.append(Relation(text, *pair, powers, 0.5, 0.2))
     if 'odometry' in channels and channels.width('odometry') > 3:
-        text, powers = 'yaw rate against that of the odometry', {'gyro': 1.0}
+        text, powers = 'yaw rate against that of the odometry', {'gyro': 1.0, 'imu_side': 1.0}
         turn = channels.of('odometry', 3)
         relations.append(Relation(text, rates[2], turn, powers, 0.05, 0.5))
     if 'gnss' in channels:

@@ -47,6 +47,8 @@ NOTATIONS = {
     MINUTES: 'degrees and minutes with a point between (48.0736 for 48 degrees and 7.36 minutes, '
     'as receivers print them), they must be degrees with decimals (48.1227)',
 }
+#: Distance (m) from a datum at which the plane through it is far off the ground; of the earth (m).
+FAR_DATUM, EARTH_DIAMETER = 20_000.0, 12_742_000.0
 #: Steps of fixes that are cut off, in stated deviations, and how many of them there must be; how
 #: far from whole steps (of one) moves may be, and the share of the moves that are.
 STEPS, FEW_STEPS, OFF_STEP, IN_STEPS = 3.0, 5, 0.05, 0.95
@@ -77,6 +79,17 @@ def check_scatter(channels: Channels, topic: str) -> list[Finding]:
         'or they are believed too much, or set aside'
     )
     return [Finding('warn', 'noisier_than_stated', text, topic, noise / max(stated, 1e-9))]
+
+
+def check_datum(distance: float, entry: str) -> list[Finding]:
+    """Fixes too far (m) from the origin of their own map: that of another site?"""
+    if not distance > FAR_DATUM:
+        return []
+    text = (
+        f'{entry}: the fixes lie {1e-3 * distance:.0f} km from it: is it the origin of another '
+        f'site? On a plane through it heights are {distance**2 / EARTH_DIAMETER:.0f} m off there'
+    )
+    return [Finding('warn', 'datum_far', text, entry, distance)]
 
 
 def check_rounded(channels: Channels, topic: str) -> list[Finding]:

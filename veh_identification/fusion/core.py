@@ -26,7 +26,7 @@ from veh_identification.fusion.glitches import GlitchGate
 from veh_identification.fusion.imu_navigation import FURTHEST
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
-from veh_identification.fusion.journal import Newest
+from veh_identification.fusion.journal import Journal, Newest
 from veh_identification.fusion.kept_learning import read_learning
 from veh_identification.fusion.kept_motion import KeptMotion, motion_of, read_motion
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
@@ -93,6 +93,7 @@ class FusionCore:
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
         self.newest = Newest()  # of the inertial unit, joints and captured poses
+        self.raw = Journal()  # of the inertial unit and of joints, as they came
         self.joints = JointTable([name for name in options.joints.names if name])
         self._unwrap = frozenset(options.joints.unwrap)
         self.instruments = Instruments(
@@ -152,6 +153,8 @@ class FusionCore:
             values = group.unwrapped(values)
             if gate is not None:
                 self.newest.note(key, time, values)
+            else:
+                self.raw.note(key, time, values)
             if gate is not None and gate.leaves_out(time, np.array(values)):
                 record.skip(GLITCH)
                 return
@@ -233,6 +236,7 @@ class FusionCore:
         self.navigator.reset()
         self.navigator.journal.reset()
         self.newest.reset()
+        self.raw.reset()
         self.satellites.reset()
         self.wheels.reset()
         for group in self._wheel_groups:
@@ -389,6 +393,7 @@ class FusionCore:
 
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
         self.newest.note('imu', time, values[:6])
+        self.raw.note('imu', time, values[:6])
         if self._imu_gate.leaves_out(time, np.array(values[:6])):
             self._imu_record.skip(GLITCH)
             return

@@ -26,6 +26,8 @@ COMPARABLE = 3.0
 #: Time in which differences of the radii are learnt (s), and the largest that can be.
 LEARNING, LARGEST_DIFFERENCE = 10.0, 0.05
 FORWARD = slice(0, 1)
+#: Why speeds of all wheels were not used.
+IMPOSSIBLE = 'speed beyond what can be'
 Row = tuple[WheelSpeed, float, Array]
 
 
@@ -69,6 +71,8 @@ class WheelAiding:
         self._options = options
         self._bounds = Bounds(fastest)
         self.wheels = wheels_of(options)
+        self.names = frozenset(wheel.name for wheel in self.wheels)
+        self.ahead = [name for name in (*options.front, *options.rear) if name]
 
     def reset(self) -> None:
         """Forget the interval before."""
@@ -93,10 +97,11 @@ class WheelAiding:
         record.received += 1
         good = [one for one in speeds if self._possible(one)]
         if not good:
-            record.refuse('speed beyond what can be')
+            record.refuse(IMPOSSIBLE)
             return
         middle = float(np.median([one.speed * math.cos(one.steering) for one in good]))
         navigator.journal.note('wheels', time - 0.5 * span, (middle, turn_of(good)))
+        self._note_each(time - 0.5 * span, speeds)
         if not navigator.advance('wheels', time):
             return
         if not navigator.filter.navigating:
@@ -115,6 +120,13 @@ class WheelAiding:
         self._correct(time, rows, used)
         still = all(abs(one.speed) < 5e-3 for one in speeds)
         navigator.learn_at_rest(time, still, self._options.standstill)
+
+    def _note_each(self, time: float, speeds: Sequence[WheelSpeed]) -> None:
+        """Every wheel by itself, the front ones first, where one message tells all of them."""
+        told = {one.wheel.name: one.speed for one in speeds}
+        if len(told) == len(self.wheels):
+            each = tuple([told[name] for name in self.ahead])
+            self._navigator.journal.note('wheel_speeds', time, each)
 
     def _possible(self, one: WheelSpeed) -> bool:
         return not self._bounds.violation(one.speed, math.nan, 0.0)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from veh_identification.checks.channels import CREEPING, HELD, SPEEDS, Channels
-from veh_identification.checks.health import check_repeated, check_stuck, told_once
+from veh_identification.checks.health import (
+    check_repeated,
+    check_steps,
+    check_stuck,
+    check_ticks,
+    check_values,
+    told_once,
+)
 from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
 from veh_identification.checks.two_sources import check_two_sources
+from veh_identification.checks.wheels import WheelPlaces, check_places, check_single_wheels
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
-from veh_identification.fusion.journal import Newest
+from veh_identification.fusion.journal import Journal, Newest
 from veh_identification.fusion.options import FusionOptions
+from veh_identification.fusion.sensor_options import WheelOptions
 from veh_identification.runtime.background import give_way
 from veh_identification.signals.jitter import check_stamps
 
@@ -49,16 +59,18 @@ def channel_checks(core: FusionCore) -> Callable[[], list[Finding]]:
     found_delays = {
         'gnss': float(state[FIX_DELAY + 1]),
         'gnss_velocity': float(state[VELOCITY_DELAY + 1]),
-        **dict.fromkeys(SPEEDS, float(state[WHEEL_DELAY + 1])),
+        **dict.fromkeys((*SPEEDS, 'wheel_speeds'), float(state[WHEEL_DELAY + 1])),
     }
     antenna = float(core.satellites.antenna[0]), float(core.satellites.antenna[1])
-    options, newest = core.options, core.newest.copied()
-    alternating, sampled = _two_sources(core, newest), _sampled(core, newest)
+    wheels = _wheel_places(core.options.wheels)
+    options, newest, raw = core.options, core.newest.copied(), core.raw.copied()
+    alternating, sampled = _two_sources(core, newest, journal), _sampled(core, newest)
+    each = _each(core, raw, journal)
     topics = {name: record.topic for name, record in core.records.items()}
 
     def check() -> list[Finding]:
         tables = {}
-        for name in ('imu', 'gnss', 'gnss_velocity', *SPEEDS):
+        for name in ('imu', 'gnss', 'gnss_velocity', 'wheel_speeds', *SPEEDS):
             one = journal.of(name)
             if one is not None:
                 # A delay that is found is taken off: only what is left speaks against a sensor.
@@ -66,7 +78,10 @@ def channel_checks(core: FusionCore) -> Callable[[], list[Finding]]:
         # The frame of the fixes tells where it is: without any of them only a parameter does.
         placed = 'gnss' in tables or any(options.gnss.position)
         story = _story(Channels(tables), topics, antenna if placed else None, options)
-        return _compare(story, options.imu.measured, alternating, sampled)
+        if 'wheel_speeds' in tables and wheels is not None:
+            story = replace(story, further=(lambda told: check_places(told, wheels),))
+        names = () if wheels is None else wheels.names
+        return _compare(story, options.imu.measured, alternating, each, sampled, names)
 
     return check
 
@@ -75,16 +90,23 @@ def _compare(
     story: Story,
     measured: Sequence[bool],
     alternating: Callable[[], list[Finding]],
+    each: Callable[[Channels], list[Finding]],
     sampled: Callable[[], list[Finding]],
+    names: Sequence[str],
 ) -> list[Finding]:
     """Everything that the channels say against each other."""
     raw = RAW | {'imu': _measured(RAW['imu'], measured)}
-    if stuck := alternating() or _held(story, check_stuck, raw):
+    alone = alternating() or each(story.channels)
+    # What is too coarse rests as what is stuck does.
+    stuck = alone or _held(story, check_stuck, raw)
+    if any(one.level == 'bad' for one in stuck):
         return stuck
+    if names and (single := check_single_wheels(story, names)):
+        return single
     fixes = story.channels, story.where.get('gnss', '')
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
     repeated = _held(story, check_repeated, raw)
-    return [*check_motion(story), *scatter, *repeated, *sampled()]
+    return [*check_motion(story), *alone, *scatter, *repeated, *sampled()]
 
 
 def _story(
@@ -100,8 +122,23 @@ def _story(
         {'antenna': 'gnss.position', 'imu': 'imu.orientation_rpy', 'imu_gravity': 'imu.gravity'},
         options.gravity,
         options.imu.gravity == 'present',
+        options.imu.gravity == 'removed',
         bool(options.imu.measured[5]),
         pairs=_pairs(channels),
+    )
+
+
+def _wheel_places(options: WheelOptions) -> WheelPlaces | None:
+    """Four wheels of two axles as the parameters name them; None of any other vehicle."""
+    if len(options.front) != 2 or len(options.rear) != 2 or not all(options.front + options.rear):
+        return None
+    half, length = 0.5 * options.track, options.wheelbase
+    return WheelPlaces(
+        (*options.front, *options.rear),
+        (length, length, 0.0, 0.0),
+        (half, -half, half, -half),
+        track='wheels.track',
+        whole=True,
     )
 
 
@@ -113,21 +150,80 @@ def _pairs(channels: Channels) -> list[Pair]:
     return [sides_pair(turn, speed, by_wheels)] if np.isfinite(by_wheels).any() else []
 
 
-def _two_sources(core: FusionCore, newest: Newest) -> Callable[[], list[Finding]]:
-    """Every other message of the inertial unit is that of another one."""
-    if 'imu' not in newest.names():
-        return list
-    measured, topic = core.options.imu.measured, core.records['imu'].topic
+def _two_sources(
+    core: FusionCore, newest: Newest, journal: Journal
+) -> Callable[[], list[Finding]]:
+    """Every other message of a topic is that of another sensor."""
+    measured = core.options.imu.measured
+    fields = {'imu': _measured(INERTIAL, measured), 'gnss_velocity': RAW['gnss_velocity']}
+    topics = {name: core.records[name].topic for name in fields if name in core.records}
 
     def check() -> list[Finding]:
-        values, found = newest.tables()['imu'][1], []
-        for k, field in enumerate(_measured(INERTIAL, measured)):
-            if field:
-                give_way()
-                found += check_two_sources(values[:, k], f'{topic} {field}')
-        return told_once(found)
+        found: list[Finding] = []
+        for name, topic in topics.items():
+            table = newest.tables().get(name) if name == 'imu' else journal.of(name)
+            one = []
+            for k, field in enumerate(fields[name] if table is not None else ()):
+                if field and table is not None:
+                    give_way()
+                    one += check_two_sources(table[1][:, k], f'{topic} {field}')
+            found += told_once(one)
+        return found
 
     return check
+
+
+def _each(core: FusionCore, raw: Journal, journal: Journal) -> Callable[[Channels], list[Finding]]:
+    """Channels by themselves: coarse, cut off, or dead while the vehicle moves."""
+    measured = _measured(INERTIAL, core.options.imu.measured)
+    topics = {name: record.topic for name, record in core.records.items()}
+    wheels = {
+        key: [k for k, name in enumerate(group.names) if name in core.wheels.names]
+        for key, group in core.joints.groups.items()
+        if group.has_position
+    }
+    names = {key: core.joints.groups[key].names for key in wheels}
+
+    def check(channels: Channels) -> list[Finding]:
+        found: list[Finding] = []
+        table = raw.of('imu')
+        if table is not None:
+            time, values = table
+            about = {'moving': channels.moving_at(time, CREEPING), 'moved': HELD}
+            # The vertical force of a simulated vehicle on a plane is one number.
+            for k, field in enumerate(measured[:5]):
+                if field:
+                    give_way()
+                    unit = 'rad/s' if k < 3 else 'm/s^2'
+                    where = f'{topics["imu"]} {field}'
+                    found += check_values(time, values[:, k], where, unit, **about)
+        table = journal.of('gnss_velocity')
+        for k, field in enumerate(RAW['gnss_velocity'] if table is not None else ()):
+            if table is not None:
+                where = f'{topics["gnss_velocity"]} {field}'
+                found += check_steps(table[1][:, k], where, 'm/s')
+        for key, places in wheels.items():
+            table = raw.of(key)
+            if table is not None:
+                ticks = [
+                    one
+                    for k in places
+                    for one in check_ticks(table[1][:, k], f'{topics["joints"]} {names[key][k]}')
+                ]
+                found += told_once(ticks)
+        return _by_code(found)
+
+    return check
+
+
+def _by_code(findings: Sequence[Finding]) -> list[Finding]:
+    """Like findings as one, the worst first."""
+    codes = dict.fromkeys(one.code for one in sorted(findings, key=lambda f: f.level != 'bad'))
+    return [
+        one
+        for code in codes
+        for one in told_once([finding for finding in findings if finding.code == code])
+    ]
 
 
 def _sampled(core: FusionCore, newest: Newest) -> Callable[[], list[Finding]]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.checks.satellites import check_datum
 from veh_identification.findings import Finding, Level
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import (
@@ -36,9 +37,10 @@ from veh_identification.fusion.inertial import (
 )
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import GLITCH, SensorRecord
+from veh_identification.fusion.wheel_aiding import IMPOSSIBLE
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.nodes.sensor_fusion.checks import channel_checks
-from veh_identification.nodes.sensor_fusion.input import NOT_FINITE, TOO_LARGE
+from veh_identification.nodes.sensor_fusion.input import NOT_FINITE, TOO_FAST, TOO_LARGE
 from veh_identification.runtime.background import Background
 from veh_identification.runtime.load import Load
 
@@ -69,6 +71,8 @@ ALSO_LATE = 0.4
 
 #: Samples after which a sensor counts.
 HEARD = 20
+#: Sensors of one clock.
+RECEIVER = ('gnss', 'gnss_velocity')
 
 
 def clock_ahead(sensors: Sequence[SensorLine]) -> list[Finding]:
@@ -76,9 +80,10 @@ def clock_ahead(sensors: Sequence[SensorLine]) -> list[Finding]:
     heard = [one for one in sensors if one.received > HEARD or one.late > HEARD]
     late = {one.topic for one in heard if _behind_others(one)}
     ahead = {one.topic for one in heard} - late
-    if len(late) < 2 or len(ahead) != 1:
+    receiver = {one.topic for one in heard if one.name in RECEIVER}  # which has one clock
+    if len(late) < 2 or not (len(ahead) == 1 or ahead == receiver):
         return []
-    topic, others = ahead.pop(), ', '.join(sorted(late))
+    topic, others = ' and '.join(sorted(ahead)), ', '.join(sorted(late))
     text = (
         f'{topic}: its stamps lie ahead of those of {others}, which all come too late beside it '
         'and cannot be used: correct its stamps or its clock, or give the delay of its values'
@@ -188,13 +193,19 @@ class FusionReport(Report):
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
         elif record.used == 0 and _bad(line) - excused >= record.received:
             text = f'no sample is usable ({reasons or "late"})'
+            late = line.late > 0.5 * record.received
             if record.name == 'imu' and NOT_FINITE in record.reasons:
                 text += '; name the axes that hold numbers in imu.axes'
             # So large all the time: no machine moves like that.
-            beyond = sum(record.reasons.get(reason, 0) for reason in TOO_LARGE)
-            other_unit = 2 * beyond > record.received
-            text += ': it must be in rad/s and m/s^2, not deg/s, mg or counts' * other_unit
-            line.find('bad', 'unit' if other_unit else 'nothing_usable', text)
+            other_unit = 2 * _beyond(record) > record.received
+            text += f': {_units(record)}' * other_unit
+            text += ': its stamps lie behind those of all others' * late
+            code = 'unit' if other_unit else 'all_late' if late else 'nothing_usable'
+            line.find('bad', code, text)
+        elif 2 * _beyond(record) > record.received > HEARD:
+            line.find(
+                'bad', 'unit', f'most of its samples are refused ({reasons}): {_units(record)}'
+            )
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
             line.find('warn', 'clock_off', text)
@@ -206,8 +217,11 @@ class FusionReport(Report):
         elif (aside := self._aside(record)) is not None:
             line.find(aside.level, aside.code, aside.text)
         elif bad_share > BAD_SHARE:
-            share = f'{100.0 * bad_share:.0f} % of the last samples not used'
-            line.find('warn', 'samples_not_used', f'{share} ({reasons or "late or duplicate"})')
+            text = f'{100.0 * bad_share:.0f} % of the last samples not used '
+            text += f'({reasons or "late or duplicate"})'
+            twice = line.duplicate > 0.5 * _bad(line)
+            text += ': several of them bear one stamp, which are rounded, or sent twice' * twice
+            line.find('warn', 'duplicates' if twice else 'samples_not_used', text)
         elif not line.active and not (excused and not self.core.navigator.heading_known):
             line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif note:
@@ -324,6 +338,7 @@ class FusionReport(Report):
                 f'{origin.latitude:.7f} {origin.longitude:.7f} {origin.altitude:.2f}'
             )
             self._find('note', 'datum_first_fix', text)
+        self.say(*self._datum())
         for name, index, entry, least, what in CALIBRATIONS:
             value = float(state.x[index + 1])
             sigma = _sigma(state, index)
@@ -335,6 +350,13 @@ class FusionReport(Report):
                 level: Level = 'warn' if index in COSTLY else 'note'
                 self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
         self.say(*self._gyro_bias(), *self._early_fixes())
+
+    def _datum(self) -> list[Finding]:
+        """An origin that was given, so far from the fixes that it is that of another site."""
+        fixes = self.core.navigator.journal.of('gnss')
+        if not self.core.options.gnss.fixed_datum or fixes is None:
+            return []
+        return check_datum(float(np.hypot(*fixes[1][-1, :2])), 'gnss.datum')
 
     def _gyro_bias(self) -> list[Finding]:
         """A large one; where sensors contradict each other it has taken up their mistakes."""
@@ -431,6 +453,20 @@ def _sigma(state: InertialFilter, index: int) -> float:
     if index == FIX_DELAY and state.P[index, index] == 0.0:
         index = VELOCITY_DELAY
     return float(np.sqrt(max(state.P[index, index], 0.0)))
+
+
+def _beyond(record: SensorRecord) -> int:
+    """Samples that are larger than anything that moves can show."""
+    return sum(record.reasons.get(reason, 0) for reason in {*TOO_LARGE, TOO_FAST, IMPOSSIBLE})
+
+
+def _units(record: SensorRecord) -> str:
+    """What they must be in."""
+    if record.name == 'imu':
+        return 'it must be in rad/s and m/s^2, not deg/s, mg or counts'
+    if record.name in ('wheels', 'joints'):
+        return 'angles must be in rad and rates in rad/s, not degrees or ticks'
+    return 'it must be in m/s along x and y, not a course, a count or another unit'
 
 
 def _excused(record: SensorRecord) -> int:

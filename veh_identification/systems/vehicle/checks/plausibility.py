@@ -13,10 +13,14 @@ from veh_identification.checks.channels import CREEPING, HELD, SURELY, Channels
 from veh_identification.checks.health import (
     STUCK_SECONDS,
     STUCK_TIMES,
+    check_coarse,
     check_lost,
     check_repeated,
     check_saturated,
+    check_steps,
     check_stuck,
+    check_ticks,
+    check_values,
     longest_rest,
     told_once,
 )
@@ -26,15 +30,16 @@ from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
 from veh_identification.checks.sides import sides_pair
 from veh_identification.checks.two_sources import check_two_sources
+from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
 from veh_identification.systems.vehicle.checks.steering import check_ratio
 from veh_identification.systems.vehicle.checks.wheels import (
-    check_places,
+    NAMES,
     check_rates_as_angles,
-    check_single_wheels,
     check_stuck_wheels,
+    places_of,
 )
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.types import Array
@@ -91,10 +96,10 @@ def check_heard(
         relations=_relations(channels, car, rack_per_angle),
         pairs=_pairs(channels, car, rack_per_angle),
         learns=_learns(car),
-        further=(lambda told: check_places(told, car),),
+        further=(lambda told: check_places(told, places_of(car)),),
     )
     found = _stuck(heard, story, car) or _steering_range(channels, rack_per_angle, topics)
-    found = found or check_single_wheels(story) or check_motion(story)
+    found = found or check_single_wheels(story, NAMES) or check_motion(story)
     found = found or _steering_scale(channels, car, rack_per_angle, topics)
     found = found or _steering_zero(channels, car, rack_per_angle, topics)
     if times is None:
@@ -171,23 +176,46 @@ def _learns(car: CarDescription) -> dict[str, float]:
 def _stuck(heard: Heard, story: Story, car: CarDescription) -> list[Finding]:
     """Channels that stand still or run into their limits while the car moves."""
     found = check_rates_as_angles(heard, story, car) or check_stuck_wheels(heard, story)
-    for stream, name, columns in (
-        ('imu', 'imu', ('angular_velocity.z', 2, 'linear_acceleration.y', 4)),
-        ('gps', 'gnss', ('latitude', 0)),
-        ('gps_velocity', 'gnss_velocity', ('twist.linear.x', 0)),
+    found = found or _inertial(heard, story)
+    for stream, name, field in (
+        ('gps', 'gnss', 'latitude'),
+        ('gps_velocity', 'gnss_velocity', 'twist.linear.x'),
     ):
-        if stream not in heard:
-            continue
-        time, values = heard[stream]
-        imu = stream == 'imu'
-        moving = story.channels.moving_at(time, CREEPING if imu else SURELY)
-        moved = HELD if imu else np.inf
-        for field, column in zip(columns[::2], columns[1::2], strict=True):
+        if stream in heard:
+            time, values = heard[stream]
             where = f'{story.where[name]} {field}'
-            found += check_stuck(time, values[:, column], where, moving=moving, moved=moved)
-            if imu:
-                found += check_saturated(values[:, column], where)
-    return found[:1] or _stuck_steering(heard, story)
+            moving = story.channels.moving_at(time, SURELY)
+            found += check_stuck(time, values[:, 0], where, moving=moving)
+    return found[:1] or _stuck_steering(heard, story) or _coarse(heard, story)
+
+
+def _inertial(heard: Heard, story: Story) -> list[Finding]:
+    """Rates and horizontal forces by themselves; on a plane the vertical force may be constant."""
+    if 'imu' not in heard:
+        return []
+    time, values = heard['imu']
+    about = {'moving': story.channels.moving_at(time, CREEPING), 'moved': HELD}
+    found: list[Finding] = []
+    for k, field in enumerate(FIELDS['imu'][1][:5]):
+        where, unit = f'{story.where["imu"]} {field}', 'rad/s' if k < 3 else 'm/s^2'
+        found += check_values(time, values[:, k], where, unit, **about)
+    return sorted(found, key=lambda one: one.level != 'bad')
+
+
+def _coarse(heard: Heard, story: Story) -> list[Finding]:
+    """Satellite velocity, wheels and steering in steps that tell nothing between them."""
+    found: list[Finding] = []
+    if 'gps_velocity' in heard:
+        where = f'{story.where["gnss_velocity"]} twist.linear.x'
+        found += check_steps(heard['gps_velocity'][1][:, 0], where, 'm/s')
+    for k, corner in enumerate(CORNERS if 'wheel_angle' in heard else ()):
+        where = f'{story.where["wheels"]} wheel_{corner}'
+        found += check_ticks(heard['wheel_angle'][1][:, k], where)[: 0 if found else 1]
+    if 'rack' in heard and not found:
+        rack = heard['rack'][1][:, 0]
+        found += check_coarse(rack, story.where['steering'], 'rad or m')
+        found += check_saturated(rack, story.where['steering'])
+    return found
 
 
 def _stuck_steering(heard: Heard, story: Story) -> list[Finding]:
