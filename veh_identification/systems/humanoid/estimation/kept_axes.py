@@ -1,10 +1,16 @@
-"""Equations on which identified.urdf keeps to what the URDF as given predicts.
+"""How far identified.urdf departs from the URDF as given, where the wrench is not explained.
 
 Errors of people's joint angles and of their skeletons repeat with every stride. Masses that follow
 them fit the recording, and hardly worse the stretches of it that were left out, but not the next
-run: small gains in one recording are losses in another. So the file moves away from the given one
-only on equations on which stretches left out are predicted at least twice as well; on the others
-its predictions may change by a tenth of the error that the given values leave.
+run: small gains in one recording are losses in another. So where much of the wrench is left over,
+the recording counts for as much as a thirtieth of its rows would, and the file moves away from the
+given one only on equations on which stretches that were left out are predicted better; on the
+others its predictions may change by a few hundredths of the error that the given values leave.
+Horizontal forces ask for more than the others: of 40 runs of ten people, fitted alone, they were
+predicted no better in the next one.
+
+The scale of the motion is no part of a file. There the links stand for the part of it that kept
+equations ask for, so that the file alone predicts as well as it can.
 
 A robot whose wrench is explained by the estimate, as reports judge it, has no such errors, and
 nothing is kept.
@@ -27,12 +33,18 @@ from veh_identification.systems.humanoid.processing.equations import MOTION_SCAL
 from veh_identification.types import Array, BoolArray
 
 #: Of the error that the given values leave: in stretches that were left out, and, with other
-#: equations kept, in the recording itself, for an equation to be free.
-FREE, STILL_FREE = 0.5, 0.7
+#: equations kept, in the recording itself, for an equation (FX to NZ) to be free.
+FREE = np.array([0.5, 0.5, 0.7, 0.7, 0.7, 0.7])
+STILL_FREE = np.array([0.7, 0.7, 0.85, 0.85, 0.85, 0.85])
 #: Of that error: by how much predictions of kept equations may change.
-CHANGE = 0.1
+CHANGE = 0.04
+#: Rows whose errors are the same again count as one.
+REPEATED = 30.0
+#: Of the scale of the motion: what predictions of kept equations take over from it, and the
+#: deviation that holds it at zero in the file.
+SCALE_SHARE, NO_SCALE = 0.3, 1e-5
 #: Times the error that may be left of a free equation for the sake of those that are kept.
-COSTLY = 3.0
+COSTLY = 10.0
 #: Steps of the search for the weights of kept equations, the largest of these steps, and the
 #: change, in shares of the allowed one, at which it ends.
 STEPS, LARGEST_STEP, ENOUGH = 40, 10.0, 1.02
@@ -47,12 +59,17 @@ class Kept:
     weights: Array  # of their squares
     given: Array  # all unknowns
     allowed: Array  # rms by which each prediction may change
+    zero: BoolArray  # unknowns that no file has
+    repeated: float = 1.0  # how many rows of the recordings count as one
 
     @property
-    def rows(self) -> Array:
-        """Rows that hold the predictions; the right sides are `rows @ given`."""
+    def rows(self) -> tuple[Array, Array]:
+        """Rows and right sides that hold the predictions, and what no file has at zero."""
+        none = np.eye(len(self.given))[self.zero] / NO_SCALE
         scaled = [np.sqrt(w) * one for w, one in zip(self.weights, self.roots, strict=True)]
-        return np.concatenate([np.zeros((0, len(self.given))), *scaled])
+        held = np.concatenate([np.zeros((0, len(self.given))), *scaled])
+        right = np.concatenate([held @ self.given, np.zeros(len(none))])
+        return np.concatenate([held, none]), right
 
     def tightened(self, value: Array) -> Kept | None:
         """With more weight where these unknowns change too much; None where they do not."""
@@ -75,40 +92,59 @@ class _Rows:
     Y: Array  # (samples, 6)
     sigma: Array
     given: Array  # unknowns by the URDF, scaled to the identified mass
+    zero: BoolArray  # unknowns that no file has
     offsets: BoolArray  # unknowns that belong to the sensors
     beside: tuple[Array, Array]  # normal equations of prior and total mass
     data: tuple[Array, Array]  # and of the recordings
     inflation: float  # of the rows' variance in `data`
+    repeated: float = 1.0  # of it, for errors that are the same again
 
 
 def kept_equations(estimate: Estimate, mass_row: tuple[Array, float]) -> Kept:
     """Which equations are kept, and what holds them; `mass_row` holds the total mass."""
     rows = _usable_rows(estimate, mass_row)
-    if rows is None:
-        return Kept((), (), np.zeros(0), np.zeros(len(estimate.value)), np.zeros(0))
-    if _explains(rows, estimate.value):
-        return _keeping(rows, [])
-    axes = [k for k, share in enumerate(_left_out(rows)) if not share <= FREE]
-    nothing = _keeping(rows, [])
-    before = _errors(rows, _solved(rows, nothing))
+    empty, unknowns = np.zeros(0), np.zeros(len(estimate.value))
+    nothing = Kept((), (), empty, unknowns, empty, unknowns > 0.0)
+    if rows is None or _explains(rows, estimate.value):
+        return nothing
+    rows = _of_people(rows)
+    axes = np.flatnonzero(~(_left_out(rows) <= FREE)).tolist()
+    if not axes:
+        return nothing
+    before = _errors(rows, _solved(rows, _keeping(rows, [])))
     while True:
-        kept = _keeping(rows, axes)
-        value = _solved(rows, kept)
-        for _ in range(STEPS):
-            tighter = kept.tightened(value)
-            if tighter is None:
-                break
-            kept = tighter
-            value = _solved(rows, kept)
-        shares = _share(
-            _errors(rows, value), _errors(rows, np.where(rows.offsets, value, rows.given))
-        )
-        lost = [k for k in range(len(shares)) if k not in axes and not shares[k] <= STILL_FREE]
-        if not lost or not axes:
+        kept, value = _tightened(rows, _keeping(rows, axes))
+        given = np.where(rows.offsets, value, rows.given)
+        shares = _share(_errors(rows, value), _errors(rows, given))
+        lost = [k for k in range(len(shares)) if k not in axes and not shares[k] <= STILL_FREE[k]]
+        if not lost:
             costs = _share(_errors(rows, value), before)
             free = [k for k in range(len(costs)) if k not in axes]
             return nothing if np.any(costs[free] > COSTLY) else kept
         axes = sorted([*axes, *lost])
+
+
+def _tightened(rows: _Rows, kept: Kept) -> tuple[Kept, Array]:
+    """With weights that hold the predictions, and the estimate that goes with them."""
+    value = _solved(rows, kept)
+    for _ in range(STEPS):
+        tighter = kept.tightened(value)
+        if tighter is None:
+            break
+        kept = tighter
+        value = _solved(rows, kept)
+    return kept, value
+
+
+def _of_people(rows: _Rows) -> _Rows:
+    """The same rows, where their errors are the same again with every stride."""
+    return replace(
+        rows,
+        given=np.where(rows.zero, SCALE_SHARE * rows.given, rows.given),
+        data=(rows.data[0] / REPEATED, rows.data[1] / REPEATED),
+        inflation=REPEATED * rows.inflation,
+        repeated=REPEATED,
+    )
 
 
 def _explains(rows: _Rows, value: Array) -> bool:
@@ -124,14 +160,15 @@ def _keeping(rows: _Rows, axes: Sequence[int]) -> Kept:
     roots = tuple(_root(W[:, k].T @ W[:, k] / len(W)) for k in axes)
     allowed = CHANGE * _errors(rows, rows.given)[list(axes)]
     names = tuple(BASE_ROWS[k] for k in axes)
-    return Kept(names, roots, np.zeros(len(roots)), rows.given, allowed)
+    weights = np.zeros(len(roots))
+    return Kept(names, roots, weights, rows.given, allowed, rows.zero, rows.repeated)
 
 
 def _solved(rows: _Rows, kept: Kept) -> Array:
     """The estimate with some equations kept."""
-    held = kept.rows
+    held, wanted = kept.rows
     normal = rows.data[0] + rows.beside[0] + held.T @ held
-    right = rows.data[1] + rows.beside[1] + held.T @ (held @ kept.given)
+    right = rows.data[1] + rows.beside[1] + held.T @ wanted
     return np.asarray(np.linalg.solve(normal, right), float)
 
 
@@ -161,6 +198,7 @@ def _usable_rows(estimate: Estimate, mass_row: tuple[Array, float]) -> _Rows | N
         source.Y[good],
         evidence.sigma,
         given,
+        scale,
         np.array(['.offset' in name for name in names]),
         beside,
         (factor.R.T @ factor.R / spread, factor.R.T @ factor.z / spread),

@@ -49,11 +49,10 @@ def fit_links(estimate: Estimate) -> LinkFit:
     sharp = max(0.01 * mass_std, 1e-6 * mass)
     whole = np.zeros(len(problem.names))
     whole[: problem.base.rank] = problem.mass_weights / sharp
-    fit, found, kept = _kept_fit(
-        estimate,
-        kept_equations(estimate, (whole, mass / sharp)),
-        _held_mass(estimate, _to_unknowns(problem), count, mass, sharp),
-    )
+    kept = kept_equations(estimate, (whole, mass / sharp))
+    spread = evidence.inflation * kept.repeated
+    factor = _held_mass(evidence.factor, spread, _to_unknowns(problem), count, (mass, sharp))
+    fit, found, kept = _kept_fit(estimate, kept, factor)
     links = found[:count].reshape(-1, PARAMETERS_PER_BODY)
     # The solver meets the total mass to its tolerance; scaling whole links keeps them consistent.
     links = links * (mass / links[:, 0].sum())
@@ -104,8 +103,8 @@ def _kept_fit(estimate: Estimate, kept: Kept, factor: Factor) -> tuple[Consisten
             least[body.columns] = 0.0
     to_unknowns = _to_unknowns(problem)
     for left in reversed(range(TRIES)):
-        rows = kept.rows
-        held = factor.extended(rows @ to_unknowns, rows @ kept.given)
+        rows, right = kept.rows
+        held = factor.extended(rows @ to_unknowns, right)
         above = replace(held, z=held.z - held.R @ least)
         fit = consistent_fit(above, bodies, centre - least, std)
         found = fit.value + least
@@ -117,11 +116,11 @@ def _kept_fit(estimate: Estimate, kept: Kept, factor: Factor) -> tuple[Consisten
 
 
 def _held_mass(
-    estimate: Estimate, to_unknowns: Array, count: int, mass: float, sharp: float
+    data: Factor, inflation: float, to_unknowns: Array, count: int, held: tuple[float, float]
 ) -> Factor:
     """The data's rows over the links' parameters, and one row that holds the total mass."""
-    data = estimate.evidence.factor
-    spread = np.sqrt(estimate.evidence.inflation)
+    mass, sharp = held
+    spread = np.sqrt(inflation)
     R, z = data.R @ to_unknowns / spread, data.z / spread
     row = np.zeros((1, R.shape[1]))
     row[0, 0:count:PARAMETERS_PER_BODY] = 1.0 / sharp

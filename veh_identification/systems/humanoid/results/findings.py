@@ -171,7 +171,7 @@ def kept_to_the_urdf(fit: LinkFit) -> list[Finding]:
         return []
     text = (
         f'identified.urdf keeps to the URDF as given on {", ".join(fit.kept)}: other masses do '
-        'not predict stretches that were left out twice as well there, and would be wrong in the '
+        'not predict stretches that were left out clearly better there, and would be wrong in the '
         'next recording as likely as not; the base parameters are not kept'
     )
     return [Finding('note', 'urdf_kept', text, 'identified.urdf')]

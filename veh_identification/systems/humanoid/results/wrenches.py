@@ -17,6 +17,7 @@ from veh_identification.systems.humanoid.estimation.problem import (
     choose_samples,
     prepare,
 )
+from veh_identification.systems.humanoid.processing.equations import MOTION_SCALE
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.types import Array, IntArray
 
@@ -85,9 +86,12 @@ def reconstruct(estimate: Estimate, prepared: Prepared, urdf_value: Array) -> Wr
 
     Offsets belong to the day they were found on. In another recording they are used only if the
     identified parameters fit better with them; where offsets must be large there, those of that
-    recording are taken off, by each parameter set as it sees them.
+    recording are taken off, by each parameter set as it sees them. `urdf_value` is that of a file.
     """
-    offset = np.array(['.offset' in name for name in estimate.problem.names])
+    names = estimate.problem.names
+    # No file holds the scale of the motion.
+    urdf_value = np.where([name == MOTION_SCALE for name in names], 0.0, urdf_value)
+    offset = np.array(['.offset' in name for name in names])
     as_found = (estimate.value, urdf_value, estimate.problem.a_priori)
     without = tuple(np.where(offset, 0.0, value) for value in as_found)
     stamps, measured, predicted = _predicted(prepared, [*as_found, *without])
