@@ -9,8 +9,12 @@ from veh_identification.checks.health import (
     check_lost,
     check_missing,
     check_repeated,
+    check_same_stamps,
     check_saturated,
+    check_steps,
     check_stuck,
+    check_ticks,
+    check_values,
 )
 
 rng = np.random.default_rng(1)
@@ -156,3 +160,38 @@ def test_a_noisy_channel_that_freezes_before_the_machine_stops_is_stuck() -> Non
     assert check_stuck(time, value, 'gyro', moving=(time < 20.2) | (time > 30.0), moved=0.5) == []
     coarse = np.where((time > 5.0) & (time < 6.0) | (time > 8.0) & (time < 9.0), 0.0, value)
     assert check_stuck(time, coarse, 'gyro', moving=moving, moved=0.5) == []
+
+
+def test_a_channel_by_itself_is_coarse_cut_off_or_dead_in_this_order():
+    moving = np.ones(TIME.size, bool)
+
+    def told(value):
+        return [one.code for one in check_values(TIME, value, 'x', 'rad/s', moving=moving)]
+
+    assert told(SIGNAL) == []
+    assert told(0.2 * np.round(SIGNAL / 5.0 / 0.2)) == ['coarse']  # which rests as well
+    assert told(np.clip(SIGNAL, -0.5, 0.5)) == ['saturated']
+    assert told(0.0 * SIGNAL) == ['stuck']
+
+
+def test_steps_that_no_sensor_has_are_coarse_though_it_varies_by_more():
+    fast = 20.0 * SIGNAL
+    assert check_steps(fast, 'gps/vel', 'm/s') == []
+    assert [one.code for one in check_steps(3.0 * np.round(fast / 3.0), '', 'm/s')] == ['coarse']
+    assert check_steps(0.5 * np.round(fast / 0.5), 'gps/vel', 'm/s') == []
+
+
+def test_wheels_of_few_ticks_a_turn_are_coarse():
+    angle = 15.0 * TIME + np.sin(TIME)
+    assert [one.code for one in check_ticks(2.0 * np.floor(angle / 2.0), 'wheel')] == ['coarse']
+    for step in (1e-3, 0.157):  # 40 a turn are usual Hall sensors
+        assert check_ticks(step * np.floor(angle / step), 'wheel') == []
+    slow = TIME[::10]
+    assert check_ticks(0.1 * np.floor(40.0 * slow / 0.1), 'wheel') == []  # it moves, by many ticks
+    assert check_ticks(angle, 'wheel') == []
+
+
+def test_samples_that_share_their_stamps_are_told():
+    rounded = 0.05 * np.floor(TIME / 0.05)
+    assert [one.code for one in check_same_stamps(rounded, 'imu/data')] == ['duplicates']
+    assert check_same_stamps(TIME, 'imu/data') == []

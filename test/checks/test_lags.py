@@ -60,3 +60,26 @@ def test_a_part_of_a_sensor_is_late_where_the_rest_of_it_is_not() -> None:
     for whole in ([late], [late, pair(4.0, 0.5, 0.0)]):
         (found,) = check_lags(whole, where, groups)
         assert (found.code, found.where) == ('late', 'imu/data')
+
+
+def growing(seconds: float, text: str = 'one', second: str = 'speed') -> Pair:
+    """An acceleration whose stamps run away from those of a speed."""
+    rng = np.random.default_rng(7)
+    time = np.arange(0.0, 60.0, STEP)
+    motion = [np.interp(t, time, rng_motion()) for t in (time - seconds * time / 60.0, time)]
+    noise = 0.03 * rng.standard_normal((2, len(time)))
+    return Pair(text, 'imu', second, motion[0] + noise[0], motion[1] + noise[1], 0.0, 0.25, 0.4)
+
+
+def rng_motion() -> np.ndarray:
+    time = np.arange(0.0, 60.0, STEP)
+    return np.sin(time) + 0.7 * np.sin(2.3 * time + 1.0) + 0.5 * np.sin(3.1 * time)
+
+
+def test_a_delay_that_grows_is_the_clock_of_one_sensor() -> None:
+    where = {'imu': 'imu/data', 'speed': 'speed', 'gnss': 'gps/fix'}
+    (told,) = check_lags([growing(0.4), growing(0.4, 'two', 'gnss')], where)
+    assert (told.level, told.code, told.where) == ('warn', 'clock_drift', 'imu/data')
+    assert check_lags([growing(0.0), growing(0.0, 'two', 'gnss')], where) == []
+    # One pair alone says nothing of which of the two it is.
+    assert check_lags([growing(0.4)], where) == []

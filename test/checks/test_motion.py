@@ -18,7 +18,7 @@ def noise(size):
     return size * rng.standard_normal(TIME.size)
 
 
-def codes(axis=None, factor=1.0, wheels=SPEED):
+def codes(axis=None, factor=1.0, wheels=SPEED, change=None, gnss=None, **story):
     imu = np.zeros((TIME.size, 6))
     imu[:, 2] = YAW_RATE + noise(0.005)
     imu[:, 3] = np.gradient(SPEED, TIME) + noise(0.1)
@@ -26,16 +26,20 @@ def codes(axis=None, factor=1.0, wheels=SPEED):
     imu[:, 5] = 9.80665 + noise(0.1)
     if axis is not None:
         imu[:, axis] *= factor
+    if change is not None:
+        change(imu)
     ground = SPEED * np.exp(1j * HEADING)
     ground = np.column_stack([ground.real + noise(0.05), ground.imag + noise(0.05)])
-    channels = Channels(
-        {
-            'imu': (TIME, imu),
-            'gnss_velocity': (TIME, ground),
-            'wheels': (TIME, wheels[:, None] + 0.0),
-        }
-    )
-    return [(one.level, one.code, one.where) for one in check_motion(Story(channels, WHERE))]
+    tables = {
+        'imu': (TIME, imu),
+        'gnss_velocity': (TIME, ground),
+        'wheels': (TIME, wheels[:, None] + 0.0),
+    }
+    where = dict(WHERE)
+    if gnss is not None:
+        tables['gnss'], where['gnss'] = (TIME, gnss), 'gps/fix'
+    story = Story(Channels(tables), where, **story)
+    return [(one.level, one.code, one.where) for one in check_motion(story)]
 
 
 def test_a_right_story_says_nothing():
@@ -85,3 +89,71 @@ def test_altitudes_are_compared_with_the_vertical_velocity(factor, code):
     story = Story(Channels(tables), {**WHERE, 'gnss': 'gps/fix'})
     wanted = [(code, 'gps/fix altitude')] if code else []
     assert [(one.code, one.where) for one in check_motion(story)] == wanted
+
+
+def way():
+    """East, north and up of the fixes."""
+    steps = 0.05 * SPEED * np.exp(1j * HEADING)
+    place = np.cumsum(steps)
+    return np.column_stack([place.real + noise(0.02), place.imag + noise(0.02), noise(0.05)])
+
+
+def mirrored(imu):
+    imu[:, [0, 2, 4]] *= -1.0
+
+
+def turned_midway(imu):
+    late = TIME > 30.0
+    imu[late, 3], imu[late, 4] = imu[late, 4].copy(), -imu[late, 3]
+
+
+def rolled(imu):
+    imu[:, 4] += 0.15 * imu[:, 5]
+
+
+def pitched(imu):
+    imu[:, 3] += 0.15 * imu[:, 5]
+
+
+def wandering(imu):
+    imu[:, 2] += 0.1 * TIME / TIME[-1]
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (mirrored, ('bad', 'imu_turned', 'imu/data')),
+        (turned_midway, ('bad', 'changes', 'imu/data linear_acceleration')),
+        (rolled, ('warn', 'imu_turned', 'imu/data linear_acceleration')),
+        (pitched, ('warn', 'imu_turned', 'imu/data linear_acceleration')),
+        (wandering, ('warn', 'gyro_zero', 'imu/data angular_velocity.z')),
+    ],
+)
+def test_a_unit_that_is_mirrored_turned_leaning_or_not_steady_is_named(change, told):
+    assert codes(change=change) == [told]
+
+
+def test_gravity_that_is_there_though_the_description_says_it_was_removed():
+    removed = {'gravity_present': False, 'gravity_removed': True}
+    assert [one[1] for one in codes(**removed)] == ['gravity_present']
+    assert codes(gravity_present=False) == []  # who finds it himself
+
+
+def test_maps_of_another_scale_to_the_east_and_altitudes_that_jump():
+    assert codes(gnss=way()) == []
+    narrow = way() * [0.67, 1.0, 1.0]
+    assert codes(gnss=narrow) == [('bad', 'scale', 'gps/fix')]
+    lower = way()
+    lower[TIME > 30.0, 2] -= 47.0
+    assert codes(gnss=lower) == [('warn', 'jump', 'gps/fix')]
+
+
+def test_hills_are_no_jumps_of_the_altitude():
+    hilly = way()
+    hilly[:, 2] += np.cumsum(np.where((TIME > 30.0) & (TIME < 45.0), 0.1 * 0.05 * SPEED, 0.0))
+    assert codes(gnss=hilly) == []
+
+
+def test_wheels_that_stand_for_seconds_are_stuck():
+    wheels = np.where((TIME > 20.0) & (TIME < 24.0), 0.0, SPEED)
+    assert codes(wheels=wheels) == [('bad', 'stuck', 'joint_states')]

@@ -26,6 +26,7 @@ def alternating(first, second):
     [
         (ROLLING + noise(0.05), -ROLLING + noise(0.05, 2)),
         (ROLLING + noise(0.05), 0.0 * ROLLING),
+        (30.0 * np.sin(2.0 * np.pi * 2.0 * TIMES), 0.0 * TIMES),  # as quick as it is looked at
         (9.8 + noise(0.3), -9.8 + noise(0.3, 2)),
         (ROLLING + noise(0.1), np.roll(ROLLING, 300) + 1.0 + noise(0.1, 2)),
     ],

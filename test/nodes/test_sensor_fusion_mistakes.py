@@ -145,6 +145,35 @@ def test_values_that_are_all_too_large_are_of_another_unit(drive: Path) -> None:
     assert 'unit' in {code for _, code in findings(drive, in_mg)}
 
 
+def test_an_origin_of_another_site_is_told(drive: Path) -> None:
+    place = {'gnss.fixed_datum': True, 'gnss.datum': [48.6, 11.5, 520.0]}
+    assert ('warn', 'datum_far') in findings(drive, None, **place)
+
+
+def test_gravity_said_to_be_removed_though_it_is_there(drive: Path) -> None:
+    told = findings(drive, None, **{'imu.gravity': 'removed'})
+    assert ('bad', 'gravity_present') in told
+
+
+def empty_at_times() -> Callable[[str, Any], None]:
+    """Every fifth second the driver sends zeros for 0.3 s."""
+    heard = itertools.count()
+
+    def change(topic: str, message: Any) -> None:
+        if topic == '/imu/data' and next(heard) % 500 > 470:
+            scale(message.angular_velocity, 0.0)
+            scale(message.linear_acceleration, 0.0)
+
+    return change
+
+
+def test_samples_of_zeros_are_left_out(drive: Path) -> None:
+    assert ('note', 'glitches_left_out') in findings(drive, empty_at_times())
+    states, _ = places(drive, empty_at_times())
+    clean, _ = places(drive, None)
+    assert np.abs(states[-1, :2] - clean[-1, :2]).max() < 0.3
+
+
 def test_good_data_raise_nothing(drive: Path) -> None:
     assert not {code for level, code in findings(drive, None) if level in ('warn', 'bad')}
 

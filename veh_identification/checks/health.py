@@ -198,6 +198,8 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
 FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE, BURSTS = 100, 1.6, 1.0, 0.05, 0.6
 
 
+#: Share of samples with the stamp of another one that is told.
+SAME_SHARE = 0.1
 #: Share of its range by which a channel may swing beyond a limit, and of the samples that lie on
 #: that limit then.
 OVERSHOOT, SATURATED_BELOW = 0.1, 0.05
@@ -275,6 +277,20 @@ def check_lost(time: Array, where: str) -> list[Finding]:
         'quickly comes out too small'
     )
     return [Finding('warn', 'samples_lost', text, where, share)]
+
+
+def check_same_stamps(time: Array, where: str) -> list[Finding]:
+    """Several samples that bear one stamp: rounded stamps, or messages that were sent twice."""
+    if len(time) < FEWEST_INTERVALS:
+        return []
+    share = float(np.mean(np.diff(np.sort(time)) <= 0.0))
+    if share < SAME_SHARE:
+        return []
+    text = (
+        f'{where}: {100.0 * share:.0f} % of the samples bear the stamp of another one: stamps '
+        'are rounded, or messages are sent twice; let the driver stamp each sample'
+    )
+    return [Finding('warn', 'duplicates', text, where, share)]
 
 
 def check_missing(value: Array, where: str) -> list[Finding]:

@@ -6,7 +6,7 @@ A lag between two channels says that one of them is late, several lags say which
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,9 @@ CONVINCING = 2.0
 PART = 0.5
 #: Deviations of a lag that are no chance, as a rule.
 SIGMAS = 5.0
+#: Halves of the time that tell a delay each (seconds), and by how much a delay of one may differ
+#: from that of the other where all is right.
+SHORTEST_HALF, GROWN = 15.0, 0.12
 Group = tuple[str, ...]
 
 
@@ -118,10 +121,65 @@ def check_lags(
     lags = [one for one in (lag_of(pair, step) for pair in pairs) if one is not None]
     plain = _worst(lags, (), 0.0)
     if plain < 1.0:
-        return []
+        return check_drift(pairs, where, groups, step)
     shown = '; '.join(
         f'{one.pair.text}: {one.seconds:+.2f} s' for one in lags if one.off((), 0.0) > 1.0
     )
+    left, sensors, delay = _blamed(lags, where, groups)
+    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
+        text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
+        return [Finding('warn', 'sensors_disagree', text)]
+    place = _place(sensors, where)
+    word = 'later' if delay > 0.0 else 'earlier'
+    text = (
+        f'{place}: its values come {abs(delay):.2f} s {word} than their stamps say '
+        f'({shown}): correct its stamps or give its delay'
+    )
+    return [Finding('bad', 'late', text, place, plain / max(left, 0.1))]
+
+
+def check_drift(
+    pairs: Sequence[Pair],
+    where: Mapping[str, str],
+    groups: Sequence[Group] = (),
+    step: float = STEP,
+) -> list[Finding]:
+    """The one sensor whose delay grows: another rate of its clock, or a queue that fills up."""
+    lags = []
+    for pair in pairs:
+        half = len(pair.a) // 2
+        if half * step < SHORTEST_HALF or len(pair.a) != len(pair.b):
+            continue
+        early, late = (
+            lag_of(replace(pair, a=pair.a[part], b=pair.b[part]), step)
+            for part in (slice(0, half), slice(half, None))
+        )
+        if early is not None and late is not None:
+            quickness = min(early.quickness, late.quickness)
+            grown = float(late.seconds - early.seconds)
+            sigma = float(np.hypot(early.sigma, late.sigma))
+            steady = replace(pair, tolerance=GROWN, usual=0.0, phase=0.5 * pair.phase)
+            lags.append(Lag(steady, grown, sigma, quickness))
+    plain = _worst(lags, (), 0.0)
+    if plain < 1.0 or len(lags) < 2:
+        return []
+    left, sensors, grown = _blamed(lags, where, groups)
+    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
+        return []
+    place, moved = _place(sensors, where), 2.0 * abs(grown)
+    shown = '; '.join(f'{one.pair.text}: {2.0 * one.seconds:+.2f} s' for one in lags)
+    word = 'behind' if grown > 0.0 else 'ahead of'
+    text = (
+        f'{place}: its values come further and further {word} the others, by about {moved:.2f} s '
+        f'in what was heard ({shown}): its clock runs at another rate, or messages queue up'
+    )
+    return [Finding('warn', 'clock_drift', text, place, plain / max(left, 0.1))]
+
+
+def _blamed(
+    lags: Sequence[Lag], where: Mapping[str, str], groups: Sequence[Group]
+) -> tuple[float, Group, float]:
+    """What one late sensor leaves, which it is, and by how much."""
     tried = []
     for sensors in (*((name,) for name in where), *groups):
         told = [one.sign(sensors) * one.seconds for one in lags if one.sign(sensors)]
@@ -132,19 +190,13 @@ def check_lags(
             left = _worst(lags, sensors, delay) + 0.3 * (delay < 0.0)
             tried.append((left + PART * _is_part(sensors, where), left, sensors, delay))
     _, left, sensors, delay = min(tried, default=(np.inf, np.inf, (), 0.0))
-    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
-        text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
-        return [Finding('warn', 'sensors_disagree', text)]
-    whole = [
-        name for name in sensors if not _is_part((name,), {one: where[one] for one in sensors})
-    ]
-    place = ' and '.join(where[name] for name in whole)
-    word = 'later' if delay > 0.0 else 'earlier'
-    text = (
-        f'{place}: its values come {abs(delay):.2f} s {word} than their stamps say '
-        f'({shown}): correct its stamps or give its delay'
-    )
-    return [Finding('bad', 'late', text, place, plain / max(left, 0.1))]
+    return left, sensors, delay
+
+
+def _place(sensors: Group, where: Mapping[str, str]) -> str:
+    """Topics of sensors, none of a part whose whole is among them."""
+    own = {one: where[one] for one in sensors}
+    return ' and '.join(where[name] for name in sensors if not _is_part((name,), own))
 
 
 def _is_part(sensors: Group, where: Mapping[str, str]) -> bool:

@@ -29,10 +29,11 @@ from veh_identification.checks.satellites import (
     DELAY,
     check_antenna,
     check_bearing,
+    check_stretched,
     check_units,
     check_velocity,
 )
-from veh_identification.checks.tilting import check_tilting
+from veh_identification.checks.tilting import check_leaning, check_tilting
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -128,7 +129,8 @@ def _told(story: Story) -> list[Finding]:
     """Everything but jumps."""
     channels, where = story.channels, story.where
     receiver = where.get('gnss_velocity', ''), where.get('gnss', '')
-    found = check_velocity(channels, *receiver) or check_bearing(channels, *receiver)
+    found = check_velocity(channels, *receiver) or check_stretched(channels, *receiver)
+    found = found or check_bearing(channels, *receiver)
     if 'imu' not in channels:
         return found
     rates, forces = story.imu()
@@ -161,6 +163,8 @@ def _told(story: Story) -> list[Finding]:
     if any(one.level == 'bad' for one in late):
         return late
     found = found or list(judge(relations, sources).findings)
+    unit = f'{where["imu"]} linear_acceleration'
+    found = found or check_leaning(channels, rates, forces, unit, story.gravity)
     found = found or check_tilting(channels, rates, forces, where['imu'], story.gravity)
     for further in story.further:
         found = found or further(story)
@@ -366,7 +370,7 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
             ),
         ),
     }
-    sources['imu_side'] = Source(imu, (MIRRORED,))
+    sources['imu_side'] = Source(imu, (MIRRORED,), several=True)
     for axis in 'xy':
         place = f'{imu} linear_acceleration.{axis}'
         sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())

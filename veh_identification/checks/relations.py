@@ -52,6 +52,8 @@ class Source:
     #: Whether the relations name the mistake. No: where it explains them as well as any other
     #: one, they only say that something is wrong, and a fit tells what.
     told: bool = True
+    #: Whether it is several other sources at once (a unit that is mirrored), none of its own.
+    several: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +164,9 @@ def _causes(clear: Sequence[Told], sources: Mapping[str, Source]) -> list[Findin
         return [_named(one, sources, why, plain) for one in two]
     certain = _standing_alone(clear, sources) if len(wrong) >= FOR_TWO else ()
     if certain:
-        named = [_named(one, sources, _own(one.source, clear), plain) for one in certain]
+        named = [_named(one, sources, _own(one.source, clear, sources), plain) for one in certain]
         return [*named, *_causes(_put_right(clear, certain), sources)]
-    names = sorted({name for one in wrong for name in one.relation.exponents})
+    names = sorted({name for one in wrong for name in _alone(one, sources)})
     places = ', '.join(sources[name].where for name in names if name in sources)
     text = f'{shown}: no single wrong unit or sign explains it; look at {places}'
     return [Finding('warn', 'sensors_disagree', text, places)]
@@ -182,7 +184,7 @@ def _standing_alone(
     """Usual mistakes of sources that have relations of their own, which nothing else can spoil."""
     found = []
     for name, source in sources.items():
-        own = [one for one in told if {*one.relation.exponents} == {name}]
+        own = [one for one in told if _alone(one, sources) == {name}]
         if not (source.told and own and _mismatch(own, '', 1.0) > 1.0):
             continue
         tried = [*_hypotheses(own, {name: source})]
@@ -192,14 +194,21 @@ def _standing_alone(
     return tuple(found)
 
 
-def _own(source: str, told: Sequence[Told]) -> str:
+def _own(source: str, told: Sequence[Told], sources: Mapping[str, Source]) -> str:
     """Why a mistake is certain, whatever else is wrong."""
     own = '; '.join(
         f'{one.relation.text} has the slope {one.slope:.3g} instead of 1'
         for one in told
-        if {*one.relation.exponents} == {source}
+        if source in one.relation.exponents and len(_alone(one, sources)) == 1
     )
     return f'nothing else enters this: {own}'
+
+
+def _alone(one: Told, sources: Mapping[str, Source]) -> set[str]:
+    """What enters a relation, without what stands for several of these."""
+    return {
+        name for name in one.relation.exponents if name not in sources or not sources[name].several
+    }
 
 
 def _put_right(told: Sequence[Told], mistakes: Sequence[_Hypothesis]) -> list[Told]:

@@ -47,6 +47,8 @@ NOTATIONS = {
     MINUTES: 'degrees and minutes with a point between (48.0736 for 48 degrees and 7.36 minutes, '
     'as receivers print them), they must be degrees with decimals (48.1227)',
 }
+#: Ratio of both axes (in logarithms) that no lag or noise of fixes makes.
+STRETCHED = 0.1
 #: Distance (m) from a datum at which the plane through it is far off the ground; of the earth (m).
 FAR_DATUM, EARTH_DIAMETER = 20_000.0, 12_742_000.0
 #: Steps of fixes that are cut off, in stated deviations, and how many of them there must be; how
@@ -183,6 +185,35 @@ def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
         misfit_text=f'its direction is not that of the path of {fixes}',
         good=ALIKE,
     )
+
+
+def check_stretched(channels: Channels, topic: str, fixes: str) -> list[Finding]:
+    """Fixes whose way to the east is longer or shorter beside that to the north than by velocity.
+
+    Metres of a map are degrees by two factors; who takes one for both bends all directions.
+    """
+    if 'gnss' not in channels or 'gnss_velocity' not in channels:
+        return []
+    ratios = []
+    for axis, path in enumerate(channels.path_velocity()):
+        velocity = channels.as_path(channels.of('gnss_velocity', axis))
+        good = np.isfinite(path + velocity)
+        if good.sum() < MANY or not velocity[good].std() > SWINGING:
+            return []
+        columns = [velocity[good], np.ones(int(good.sum()))]
+        ratios.append(fitted(columns, path[good], (np.inf, np.inf)))
+    (east, doubt), (north, other) = ratios
+    if not (east > 0.0 and north > 0.0):
+        return []
+    apart = float(np.log(east / north))
+    if abs(apart) < max(STRETCHED, BEARING_SIGMAS * float(np.hypot(doubt / east, other / north))):
+        return []
+    text = (
+        f'{fixes}: its path goes {east:.2f} times as far to the east as {topic} says, and '
+        f'{north:.2f} times to the north: longitudes or latitudes were made from metres without '
+        'the cosine of the latitude, or with another one'
+    )
+    return [Finding('bad', 'scale', text, fixes, abs(apart) / STRETCHED)]
 
 
 def check_bearing(channels: Channels, topic: str, fixes: str) -> list[Finding]:

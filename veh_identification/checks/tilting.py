@@ -25,6 +25,8 @@ FORWARD, FEWEST = 3.0, 150
 LEAST = 1e-3
 #: Correlation of the wrong sign, or of any, that is told: 0.38 to 0.91 in clean simulated drives.
 OPPOSITE, ALIKE = 0.3, 0.3
+#: Lean (rad) in the mean of a minute that no road has; roads lean by half of it at most.
+LEANS = 0.08
 #: How many times larger the tilt by the rates is in degrees (0.25 to 0.67 times in clean drives).
 IN_DEGREES = 6.0
 
@@ -49,6 +51,52 @@ def check_tilting(
     for axis, rate, tilt in zip('xy', rates, felt, strict=False):
         found += _judged(rate, tilt, f'{where} angular_velocity.{axis}')
     return found
+
+
+def check_leaning(
+    channels: Channels,
+    rates: Sequence[Array],
+    forces: Sequence[Array],
+    where: str,
+    gravity: float,
+) -> list[Finding]:
+    """Gravity in the horizontal forces all along the way: the unit leans, not the road.
+
+    What is felt along y beside speed times yaw rate, and along x beside the change of speed and
+    what satellites see the vehicle climb.
+    """
+    speed = channels.forward_speed()
+    if speed is None:
+        return []
+    forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
+    felt = {
+        'rolled to the right': (forces[1] - forward * rates[2]) / gravity,
+        'nose up': (forces[0] - slope(channels.grid, forward)) / gravity - _climbing(channels),
+    }
+    if len(channels.grid) < 2 or not np.isfinite(felt['nose up']).any():
+        felt.pop('nose up')
+    found = []
+    for words, tilt in felt.items():
+        good = tilt[np.isfinite(tilt)]
+        if len(good) < FEWEST or abs(np.mean(good)) < LEANS:
+            continue
+        text = (
+            f'{where}: it holds gravity as if the vehicle were {words} by '
+            f'{np.degrees(np.mean(good)):+.1f} degrees throughout, which no road is: the unit '
+            'leans against the pose given for it (its rpy or its transform)'
+        )
+        found.append(Finding('warn', 'imu_turned', text, where, abs(float(np.mean(good)))))
+    return found
+
+
+def _climbing(channels: Channels) -> float:
+    """Slope of the road in the mean by the fixes; nothing where there are none."""
+    if 'gnss' not in channels or channels.width('gnss') < 3:
+        return 0.0
+    place = np.column_stack([channels.of('gnss', axis) for axis in range(3)])
+    known = place[np.isfinite(place).all(axis=1)]
+    way = float(np.hypot(*np.diff(known[:, :2], axis=0).T).sum()) if len(known) > 1 else 0.0
+    return float(known[-1, 2] - known[0, 2]) / way if way > 0.0 else 0.0
 
 
 def _judged(rate: Array, tilt: Array, where: str) -> list[Finding]:

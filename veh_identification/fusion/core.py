@@ -394,7 +394,9 @@ class FusionCore:
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
         self.newest.note('imu', time, values[:6])
         self.raw.note('imu', time, values[:6])
-        if self._imu_gate.leaves_out(time, np.array(values[:6])):
+        # Gravity is never missing from all axes at once: a driver without data sends zeros.
+        empty = not any(values[:6]) and self._shows_gravity
+        if empty or self._imu_gate.leaves_out(time, np.array(values[:6])):
             self._imu_record.skip(GLITCH)
             return
         if self.navigator.imu_directly(time, values, self._imu_track):
@@ -411,6 +413,11 @@ class FusionCore:
         self.navigator.body_velocity(
             'speed', time, values, o.axes, self._speed_point, sigma, o.gate
         )
+
+    @property
+    def _shows_gravity(self) -> bool:
+        state = self.navigator.filter
+        return bool(state.ready and not state.gravity_removed)
 
     @property
     def pose_speed(self) -> float:

@@ -72,6 +72,20 @@ def held(values: np.ndarray) -> np.ndarray:
     return np.where(np.arange(values.size) < values.size // 2, values, values[values.size // 2])
 
 
+def smoothed(values: np.ndarray, constant: float) -> np.ndarray:
+    """Behind a low pass of the first order, 250 times a second."""
+    made = values.copy()
+    for k in range(1, values.size):
+        made[k] = made[k - 1] + (1.0 - np.exp(-0.004 / constant)) * (values[k] - made[k - 1])
+    return made
+
+
+def drifting(name: str, share: float) -> Signals:
+    signals = slider_crank()
+    time, values = signals[name]
+    return {**signals, name: ((1.0 + share) * time, values)}
+
+
 def half(factor: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda values: (
         values * np.where(np.arange(values.size) < 0.4 * values.size, 1.0, factor)
@@ -103,6 +117,25 @@ CASES: dict[str, tuple[Signals, str, str]] = {
     ),
     'gyroscope stuck': (changed('rod_gyro', held), 'stuck', 'rod_gyro'),
     'encoder stuck': (changed('encoder', held), 'stuck', 'encoder'),
+    'gyroscope smoothed': (changed('rod_gyro', lambda v: smoothed(v, 0.03)), 'late', 'smoothed'),
+    'clock of the gyroscope': (drifting('rod_gyro', 0.01), 'clock_drift', '+1 % fast'),
+    'gyroscope of two sources': (
+        changed('rod_gyro', lambda v: v * (np.arange(v.size) % 2)),
+        'two_sources',
+        'rod_gyro',
+    ),
+    'gyroscope in steps': (changed('rod_gyro', np.round), 'coarse', 'steps of 1 rad/s'),
+    'encoder in steps': (changed('encoder', lambda v: 0.5 * np.floor(v / 0.5)), 'coarse', '0.5'),
+    'gyroscope cut off': (
+        changed('rod_gyro', lambda v: np.clip(v, -1.5, 1.5)),
+        'saturated',
+        'rod_gyro',
+    ),
+    'zero of the encoder later': (
+        changed('encoder', lambda v: v + 0.7 * (np.arange(v.size) > 0.4 * v.size)),
+        'zero',
+        'from about 3.2 s',
+    ),
     'gyroscope in degrees later': (changed('rod_gyro', half(DEGREES)), 'unit', 'from about 3.2 s'),
     'encoder of the wrong sign later': (
         changed('encoder', half(-1.0)),
@@ -154,3 +187,19 @@ def test_a_mechanism_that_rests_or_says_little_is_left_alone(description: Descri
     assert check_agreement(items(few), description) == []
     alone = {'stroke': slider_crank()['stroke']}
     assert check_agreement(items(alone), description) == []
+
+
+@pytest.mark.parametrize(
+    ('change', 'code'),
+    [(lambda v: v + 1.0, 'zero'), (lambda v: v + np.linspace(0.0, 1.2, v.size), 'drift')],
+)
+def test_zeros_that_quick_motion_hides(description: Description, change, code: str) -> None:
+    (cause,) = check_agreement(items(changed('rod_gyro', change)), description)
+    assert (cause.level, cause.code) == ('warn', code)
+
+
+def test_a_line_of_a_slider_that_is_drawn_elsewhere(description: Description) -> None:
+    """The piston runs 30 mm beside the bearing of the crank."""
+    joints = {**description.joints, 'bore': replace(description.joints['bore'], through=(0, 0.03))}
+    (cause,) = check_agreement(items(slider_crank()), replace(description, joints=joints))
+    assert (cause.level, cause.code) == ('bad', 'geometry')

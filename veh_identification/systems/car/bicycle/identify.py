@@ -40,6 +40,7 @@ from veh_identification.systems.car.bicycle.telling import (
     told_course,
     told_delay,
     told_pitch,
+    told_relaxation,
     told_torque,
 )
 from veh_identification.systems.car.bicycle.unknowns import (
@@ -189,6 +190,7 @@ def identify_handling(
         findings += _told_mass(parts, forward, config)
         if not _bad(findings):
             findings += told_delay(given, fitted, config.topics['gps_velocity'])
+            findings += told_relaxation(given, fitted, config.topics['imu'])
             findings += told_constants([one.lasting for one in driven], config.topics)
     findings += [] if _bad(findings) else poor_fit(unexplained)
     findings.append(_centre(result, config, method))

@@ -16,6 +16,9 @@ from veh_identification.types import Array
 
 #: Deviations of what was expected from which a delay of the satellites is told, and seconds.
 FAR, LEAST_DELAY = 3.0, 0.05
+#: Relaxation lengths of tyres (m): a usual one, and one that no car has; deviations by which it
+#: must be beyond; speed of a usual test (m/s).
+USUAL_RELAXATION, LONGEST_RELAXATION, SURELY, USUAL_SPEED = 0.5, 1.2, 2.0, 20.0
 #: Deviations of usual constant errors (`model.START`) from which one is told.
 UNUSUAL = 2.0
 #: Radians of nose up in the mean of a drive that no road has, beside what satellites see it climb.
@@ -41,6 +44,25 @@ def told_delay(given: Sequence[Unknown], fitted: Fitted, topic: str) -> list[Fin
         'right'
     )
     return [Finding('warn', 'velocity_delay', text, topic)]
+
+
+def told_relaxation(given: Sequence[Unknown], fitted: Fitted, topic: str) -> list[Finding]:
+    """Front tyres that answer as late as none do: it is the sensors that come late.
+
+    A filter inside the inertial unit delays yaw rate and sideways force as a long relaxation of
+    the front tyres does, which the fit takes it for.
+    """
+    k = [one.name for one in given].index('sigma_f')
+    length, std = float(np.exp(fitted.value[k])), float(np.sqrt(fitted.covariance[k, k]))
+    if np.log(length / LONGEST_RELAXATION) < SURELY * std:
+        return []
+    text = (
+        f'{topic}: the front tyres seem to have a relaxation length of {length:.1f} m, usual ones '
+        f'0.2 to 0.9 m: rather the inertial unit is smoothed or late by some '
+        f'{1e3 * (length - USUAL_RELAXATION) / USUAL_SPEED:.0f} ms beside the steering: look at '
+        'its filter (bandwidth) and its delay'
+    )
+    return [Finding('bad', 'delay', text, topic, length / LONGEST_RELAXATION)]
 
 
 @dataclass(frozen=True)

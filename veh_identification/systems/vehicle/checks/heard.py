@@ -121,7 +121,8 @@ def tables_of(heard: Heard, car: CarDescription) -> Tables:
     if 'gps' in heard:
         time, values = heard['gps']
         frame = LocalFrame(Datum(*values[0, :3]))
-        tables['gnss'] = time, np.array([frame.from_geodetic(*row[:3]) for row in values])
+        place = np.array([frame.from_geodetic(*row[:3]) for row in values])
+        tables['gnss'] = time, np.column_stack([place, _stated(values, car)])
     if 'gps_velocity' in heard:
         tables['gnss_velocity'] = heard['gps_velocity']
     rolling = _rolling(heard, car)
@@ -134,6 +135,14 @@ def tables_of(heard: Heard, car: CarDescription) -> Tables:
     if 'rack' in heard:
         tables['rack'] = heard['rack']
     return tables
+
+
+def _stated(values: Array, car: CarDescription) -> Array:
+    """Deviations of fixes as their messages state them, else as the description does."""
+    variances = values[:, 3:5].max(axis=1) if values.shape[1] > 4 else np.full(len(values), np.nan)
+    with np.errstate(invalid='ignore'):
+        known = np.isfinite(variances) & (variances > 0.0)
+        return np.where(known, np.sqrt(np.abs(variances)), car.sensors.gps.deviation)
 
 
 def centre_speed(speeds: Array) -> Array:

@@ -16,6 +16,7 @@ from veh_identification.checks.health import (
     check_coarse,
     check_lost,
     check_repeated,
+    check_same_stamps,
     check_saturated,
     check_steps,
     check_stuck,
@@ -28,6 +29,7 @@ from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
+from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
@@ -100,6 +102,8 @@ def check_heard(
     )
     found = _stuck(heard, story, car) or _steering_range(channels, rack_per_angle, topics)
     found = found or check_single_wheels(story, NAMES) or check_motion(story)
+    fixes = channels, topics.get('gnss', '')
+    found = found or check_rounded(*fixes) or check_scatter(*fixes)
     found = found or _steering_scale(channels, car, rack_per_angle, topics)
     found = found or _steering_zero(channels, car, rack_per_angle, topics)
     if times is None:
@@ -163,8 +167,11 @@ def _lost(times: Mapping[str, Array], topics: Mapping[str, str]) -> list[Finding
     found = []
     for stream, (name, _) in FIELDS.items():
         if stream in times and name in topics:
-            found += check_lost(times[stream], topics[name])
-    return told_once(found)
+            # Messages of single wheels may share a stamp.
+            twice = [] if 'wheel' in stream else check_same_stamps(times[stream], topics[name])
+            found += twice or check_lost(times[stream], topics[name])
+    lost = [one for one in found if one.code == 'samples_lost']
+    return [*told_once(lost), *told_once([one for one in found if one not in lost])]
 
 
 def _learns(car: CarDescription) -> dict[str, float]:
