@@ -7,6 +7,8 @@ knows nothing of is another datum, another base station, or a street of high hou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from veh_identification.checks.channels import STEP, WINDOW, Channels
@@ -122,7 +124,7 @@ def _beside_velocity(channels: Channels, axis: int) -> Array:
 
 
 def _jumped(
-    channels: Channels, rest: Array, fixes: str, velocities: str, least: float, what: str
+    channels: Channels, rest: Any, fixes: str, velocities: str, least: float, what: str
 ) -> list[Finding]:
     moved = _steps(rest)
     if not np.isfinite(moved).any():
