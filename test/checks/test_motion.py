@@ -18,7 +18,7 @@ def noise(size):
     return size * rng.standard_normal(TIME.size)
 
 
-def codes(axis=None, factor=1.0, wheels=SPEED, change=None, gnss=None, **story):
+def codes(axis=None, factor=1.0, wheels=SPEED, change=None, gnss=None, turn=None, **story):
     imu = np.zeros((TIME.size, 6))
     imu[:, 2] = YAW_RATE + noise(0.005)
     imu[:, 3] = np.gradient(SPEED, TIME) + noise(0.1)
@@ -36,6 +36,13 @@ def codes(axis=None, factor=1.0, wheels=SPEED, change=None, gnss=None, **story):
         'wheels': (TIME, wheels[:, None] + 0.0),
     }
     where = dict(WHERE)
+    if turn is not None:  # nothing but the odometry tells turns
+        zero = 0.0 * SPEED
+        tables = {
+            'imu': (TIME, imu),
+            'odometry': (TIME, np.column_stack([SPEED, zero, zero, turn])),
+        }
+        where['odometry'] = 'odom'
     if gnss is not None:
         tables['gnss'], where['gnss'] = (TIME, gnss), 'gps/fix'
     story = Story(Channels(tables), where, **story)
@@ -157,3 +164,10 @@ def test_hills_are_no_jumps_of_the_altitude():
 def test_wheels_that_stand_for_seconds_are_stuck():
     wheels = np.where((TIME > 20.0) & (TIME < 24.0), 0.0, SPEED)
     assert codes(wheels=wheels) == [('bad', 'stuck', 'joint_states')]
+
+
+def test_a_robot_that_skids_in_turns_says_nothing_of_its_gyroscope():
+    assert codes(turn=YAW_RATE + noise(0.005)) == []
+    assert [one[:2] for one in codes(turn=3.0 * YAW_RATE)] == [('warn', 'sensors_disagree')]
+    deg = codes(2, 57.29578, turn=YAW_RATE)
+    assert deg == [('bad', 'unit', 'imu/data angular_velocity')]

@@ -376,6 +376,10 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
         sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())
     if 'gnss' in channels:
         sources['altitude'] = Source(f'{where["gnss"]} altitude', ALTITUDES, scale=True)
+    if 'odometry' in channels:
+        # Wheels of a skid-steered robot slip in every turn: by three times, or none.
+        place = f'{where["odometry"]} (its turn rate)'
+        sources['odometry_turn'] = Source(place, scale=True, told=False)
     for name in (*SPEEDS, 'gnss_velocity'):
         if name in channels:
             more = WHEEL_UNITS if name == 'wheels' else ()
@@ -426,7 +430,8 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
             pair = channels.of(a, 0), channels.of(b, 0)
             relations.append(Relation(text, *pair, powers, 0.5, 0.2))
     if 'odometry' in channels and channels.width('odometry') > 3:
-        text, powers = 'yaw rate against that of the odometry', {'gyro': 1.0, 'imu_side': 1.0}
+        text = 'yaw rate against that of the odometry'
+        powers = {'gyro': 1.0, 'imu_side': 1.0, 'odometry_turn': -1.0}
         turn = channels.of('odometry', 3)
         relations.append(Relation(text, rates[2], turn, powers, 0.05, 0.5))
     if 'gnss' in channels:
