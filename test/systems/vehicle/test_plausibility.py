@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from veh_identification.fusion.geodesy import Datum, LocalFrame
+from veh_identification.systems.vehicle.checks.described import check_tyres
 from veh_identification.systems.vehicle.checks.heard import LastMinute
 from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -283,3 +284,18 @@ def test_a_second_inertial_unit_on_the_topic_is_named_also_where_samples_are_thi
         last.take('imu', 10**18 + round(taken * 1e9), tuple(row))
     told = check_heard(heard(), CAR, RACK_PER_ANGLE, newest=last.copied().newest())
     assert [one.code for one in told] == ['two_sources']
+
+
+@pytest.mark.parametrize(
+    ('entry', 'value', 'told'),
+    [
+        ('cornering', 1.5, ['tyre.cornering']),
+        ('stiffness', 230.0, ['tyre.stiffness']),
+        ('stiffness', 130e3, []),
+        ('friction', 90.0, ['tyre.friction']),
+        ('cornering', 8.0, []),
+    ],
+)
+def test_tyres_that_no_car_has_are_of_another_unit(entry, value, told):
+    car = replace(CAR, tyre=replace(CAR.tyre, **{entry: value}))
+    assert [one.where for one in check_tyres(car)] == told

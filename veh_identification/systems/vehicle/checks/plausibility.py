@@ -35,6 +35,7 @@ from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.geometry import check_geometry
+from veh_identification.systems.vehicle.checks.described import check_tyres
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
 from veh_identification.systems.vehicle.checks.steering import check_ratio
 from veh_identification.systems.vehicle.checks.wheels import (
@@ -82,7 +83,8 @@ def check_heard(
     `times`: of all samples by stream, where some of them are left out of what was heard;
     `newest`: the newest samples themselves, none left out.
     """
-    found = check_geometry(car) or _two_sources(heard if newest is None else newest, topics)
+    found = check_geometry(car) or check_tyres(car)
+    found = found or _two_sources(heard if newest is None else newest, topics)
     if found:
         return found
     channels = Channels(tables_of(heard, car))
