@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.channels import Channels
-from veh_identification.checks.motion import Story, check_motion
+from veh_identification.checks.motion import Story, _pairs, check_motion
 
 rng = np.random.default_rng(5)
 TIME = np.arange(0.0, 60.0, 0.05)
@@ -171,3 +171,15 @@ def test_a_robot_that_skids_in_turns_says_nothing_of_its_gyroscope():
     assert [one[:2] for one in codes(turn=3.0 * YAW_RATE)] == [('warn', 'sensors_disagree')]
     deg = codes(2, 57.29578, turn=YAW_RATE)
     assert deg == [('bad', 'unit', 'imu/data angular_velocity')]
+
+
+def test_wheels_that_lock_are_no_pair_of_the_acceleration():
+    """While they do, and as long as means carry it on: the inertial unit would look late."""
+    wheels = np.where((TIME > 20.0) & (TIME < 21.0), 0.4, 1.0) * SPEED
+    ground = np.column_stack([SPEED, 0.0 * SPEED])
+    channels = Channels({'wheels': (TIME, wheels[:, None]), 'gnss_velocity': (TIME, ground)})
+    pair = next(one for one in _pairs(channels, [0.0 * channels.grid]) if one.first == 'imu')
+    near = (channels.grid > 19.5) & (channels.grid < 21.5)
+    assert np.isnan(pair.b[near]).all()
+    assert np.abs(pair.b[np.isfinite(pair.b)]).max() < 1.5
+    assert np.isfinite(pair.b[(channels.grid > 25.0) & (channels.grid < 55.0)]).all()

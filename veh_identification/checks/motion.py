@@ -74,6 +74,10 @@ MIRRORED = Suspect(
 LEAST_CLIMB, CLIMB_TOLERANCE = 0.2, 0.35
 #: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
 RESTING, MOVING = 0.2, 3.0
+#: Wheels that roll are no further from the speed by satellites: m/s, and as a share of it.
+SLIPS = (1.5, 0.15)
+#: Samples of the grid before and after.
+BESIDE = 10
 #: Wheels that are locked may stand as well: the vehicle slows down then (m/s^2).
 BRAKING = -2.0
 #: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
@@ -495,6 +499,12 @@ def _pairs(channels: Channels, forces: list[Array]) -> list[Pair]:
     if speed is not None:
         name, forward = speed
         text = f'forward acceleration against the change of {name}'
+        if ground is not None and name != 'gnss_velocity':
+            # Wheels that lock or spin change their speed in times of their own.
+            slipping = np.abs(np.abs(forward) - ground) > SLIPS[0] + SLIPS[1] * ground
+            # Means and differences carry that to either side.
+            beside = np.convolve(slipping, np.ones(2 * BESIDE + 1), 'same') > 0.0
+            forward = np.where(beside, np.nan, forward)
         gain = slope(channels.grid, forward)
         pairs.append(Pair(text, 'imu', name, forces[0], gain, 0.0, 0.25, 0.4, TILTED))
         if name != 'gnss_velocity':

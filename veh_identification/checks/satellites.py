@@ -190,7 +190,8 @@ def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
 def check_stretched(channels: Channels, topic: str, fixes: str) -> list[Finding]:
     """Fixes whose way to the east is longer or shorter beside that to the north than by velocity.
 
-    Metres of a map are degrees by two factors; who takes one for both bends all directions.
+    Metres of a map are degrees by two factors; who takes one for both bends all directions. One of
+    the two is right then: where neither is, it is the velocity that has another unit.
     """
     if 'gnss' not in channels or 'gnss_velocity' not in channels:
         return []
@@ -206,7 +207,10 @@ def check_stretched(channels: Channels, topic: str, fixes: str) -> list[Finding]
     if not (east > 0.0 and north > 0.0):
         return []
     apart = float(np.log(east / north))
-    if abs(apart) < max(STRETCHED, BEARING_SIGMAS * float(np.hypot(doubt / east, other / north))):
+    right = min(abs(np.log(east)), abs(np.log(north)))
+    if right > 0.5 * STRETCHED or abs(apart) < max(
+        STRETCHED, BEARING_SIGMAS * float(np.hypot(doubt / east, other / north))
+    ):
         return []
     text = (
         f'{fixes}: its path goes {east:.2f} times as far to the east as {topic} says, and '
