@@ -25,9 +25,8 @@ def check_bursts(time: Array, where: str) -> list[Finding]:
     if apart < MATTERS:
         return []
     text = (
-        f'{where}: stamps come in bursts of about {round(apart / mean)} every '
-        f'{1e3 * apart:.3g} ms: '
-        'times of arrival, or a clock with coarse ticks; each sample is up to that much off its '
-        'time, and what changes quickly comes out wrong: stamp samples where they are taken'
+        f'{where}: stamps come in bursts of about {round(apart / mean)} every {1e3 * apart:.3g} '
+        'ms: times of arrival, or a clock with coarse ticks; each sample is up to that much off '
+        'its time, and what changes quickly comes out wrong: stamp samples where they are taken'
     )
     return [Finding('warn', 'stamps_jitter', text, where, apart)]

@@ -134,6 +134,13 @@ def units(raw: Raw) -> Hypotheses:
             text = f'{names} seems to be in {unit} and {unit} m, it must be in N and N m'
             change = _of_wrenches(group, _scaled(1.0 / factor, 1.0 / factor))
             yield Hypothesis('unit', text, change, where)
+        for unit, factor in FORCE.others.items():
+            for part, what in (([0, 1], 'x and force.y'), ([2], 'z')):
+                factors = np.ones(6)
+                factors[part] = 1.0 / factor
+                text = f'force.{what} of {names} alone seem to be in {unit}, they must be in N'
+                change = _of_wrenches(group, lambda wrench, f=factors: wrench * f)  # type: ignore[misc]
+                yield Hypothesis('unit', text, change, f'{where}, wrench.force')
         for unit, factor in MOMENT.others.items():
             text = f'the moments of {names} seem to be in {unit}, they must be in N m'
             change = _of_wrenches(group, _scaled(1.0, 1.0 / factor))

@@ -27,6 +27,8 @@ POSE_PATHS = [f'pose.position.{a}' for a in 'xyz'] + [f'pose.orientation.{a}' fo
 IMU_PATHS = [f'{part}.{a}' for part in ('angular_velocity', 'linear_acceleration') for a in 'xyz']
 IMU_NAMES = ('wx', 'wy', 'wz', 'fx', 'fy', 'fz')
 IMU_UNITS = ('rad/s',) * 3 + ('m/s^2',) * 3
+#: Share of the poses whose quaternions are none, from which on that is no loss of tracking.
+NO_ROTATIONS = 0.9
 FROZEN_SECONDS = 0.05
 FEWEST_SAMPLES = 16
 EXCURSION = 'taken out that leave the motion for a few frames (markers taken for each other?)'
@@ -108,6 +110,12 @@ def read_poses(columns: Columns, epoch: int) -> tuple[TimeSeries, list[Finding]]
     topic, values = topic_name(columns), columns.matrix(*POSE_PATHS)
     norm = np.linalg.norm(values[:, 3:], axis=1)
     bad = np.isfinite(norm) & (np.abs(norm - 1.0) > 0.1)
+    if len(norm) and bad.mean() > NO_ROTATIONS:
+        raise RecordingError(
+            f'{columns.topic}: pose.orientation has the length {np.median(norm[bad]):.3g} in '
+            f'{int(bad.sum())} of {len(norm)} messages, that of a rotation has 1 (Euler angles, '
+            'other units, or fields that nobody fills?)'
+        )
     values[bad] = np.nan
     frozen = _frozen(columns.stamps_ns, values)
     values[frozen] = np.nan
