@@ -91,7 +91,7 @@ def angles(change: Callable[[Any], Any]) -> Edit:
     """Angles of four wheels and the steering wheel changed."""
 
     def edit(message: Any) -> None:
-        message.position = change(np.array(message.position))
+        message.position = np.array(change(np.array(message.position)), dtype=float)
 
     return edit
 
