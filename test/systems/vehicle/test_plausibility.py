@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from veh_identification.fusion.geodesy import Datum, LocalFrame
-from veh_identification.systems.vehicle.checks.described import check_tyres
+from veh_identification.systems.vehicle.checks.described import check_inertia, check_tyres
 from veh_identification.systems.vehicle.checks.heard import LastMinute
 from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -299,3 +299,10 @@ def test_a_second_inertial_unit_on_the_topic_is_named_also_where_samples_are_thi
 def test_tyres_that_no_car_has_are_of_another_unit(entry, value, told):
     car = replace(CAR, tyre=replace(CAR.tyre, **{entry: value}))
     assert [one.where for one in check_tyres(car)] == told
+
+
+def test_inertias_that_no_car_has_are_of_another_unit():
+    assert check_inertia(CAR) == []
+    grams = tuple(1e3 * one for one in CAR.chassis.inertia)
+    car = replace(CAR, chassis=replace(CAR.chassis, inertia=grams))
+    assert [one.where for one in check_inertia(car)] == ['chassis.inertia']

@@ -1,6 +1,8 @@
-"""Tyres of a description that no car stands or rolls on: another unit, as a rule."""
+"""Tyres and inertias of a description that no car has: another unit, as a rule."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.configuration import CarDescription
@@ -9,6 +11,24 @@ from veh_identification.systems.vehicle.configuration import CarDescription
 STIFFNESSES, FRICTIONS = (4.0, 60.0), (0.03, 3.0)
 #: By how much the load presses a tyre in, over the radius of its wheel.
 PRESSED = (5e-4, 0.5)
+#: Radii of inertia over the wheelbase.
+RADII = (0.02, 1.5)
+
+
+def check_inertia(car: CarDescription) -> list[Finding]:
+    """Inertia by its radius: how far from its middle the mass would sit."""
+    chassis, length = car.chassis, car.geometry.wheelbase
+    found = []
+    for axis, value in zip('xyz', np.array(chassis.inertia, dtype=float)[[0, 3, 5]], strict=True):
+        radius = float(np.sqrt(max(value, 0.0) / chassis.mass)) if chassis.mass > 0.0 else 0.0
+        if radius and not RADII[0] * length < radius < RADII[1] * length:
+            text = (
+                f'chassis.inertia about {axis} is {value:.4g} kg m^2, a mass of '
+                f'{chassis.mass:.4g} kg that sits {radius:.3g} m from its middle: is it in '
+                'another unit (g m^2, kg mm^2)? It must be in kg m^2'
+            )
+            found.append(Finding('bad', 'unit', text, 'chassis.inertia'))
+    return found[:1]
 
 
 def check_tyres(car: CarDescription) -> list[Finding]:

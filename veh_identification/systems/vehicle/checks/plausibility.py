@@ -35,7 +35,7 @@ from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.geometry import check_geometry
-from veh_identification.systems.vehicle.checks.described import check_tyres
+from veh_identification.systems.vehicle.checks.described import check_inertia, check_tyres
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
 from veh_identification.systems.vehicle.checks.steering import check_ratio
 from veh_identification.systems.vehicle.checks.wheels import (
@@ -83,7 +83,7 @@ def check_heard(
     `times`: of all samples by stream, where some of them are left out of what was heard;
     `newest`: the newest samples themselves, none left out.
     """
-    found = check_geometry(car) or check_tyres(car)
+    found = check_geometry(car) or check_tyres(car) or check_inertia(car)
     found = found or _two_sources(heard if newest is None else newest, topics)
     if found:
         return found
@@ -350,7 +350,7 @@ def _relations(channels: Channels, car: CarDescription, rack_per_angle: float) -
     if 'imu' not in channels:
         return []
     speed = channels.forward_speed()
-    powers = {'gyro': 1.0, 'steering': -1.0, 'wheelbase': 1.0}
+    powers = {'gyro': 1.0, 'imu_side': 1.0, 'steering': -1.0, 'wheelbase': 1.0}
     if 'gnss_velocity' in channels:  # needs no radius
         forward, powers['gnss_velocity'] = channels.ground_speed(), -1.0
     elif speed is not None:
