@@ -164,7 +164,8 @@ def _told(story: Story) -> list[Finding]:
     pairs = [replace(one, tolerance=_tolerance(story, one)) for one in pairs]
     places = {**where, 'gyro': f'{where["imu"]} angular_velocity'}
     late = check_lags(pairs, places, [('imu', 'gyro'), ('gnss', 'gnss_velocity')])
-    if any(one.level == 'bad' for one in late):
+    # A clock that runs away makes places look wrong as a delay does.
+    if any(one.level == 'bad' or one.code == 'clock_drift' for one in late):
         return late
     found = found or list(judge(relations, sources).findings)
     unit = f'{where["imu"]} linear_acceleration'
