@@ -53,7 +53,7 @@ def bend(tmp_path_factory) -> Path:
 
 def test_no_equation_of_another_motion_is_predicted_worse(walk, bend, monkeypatch) -> None:
     # Here the wrench is explained well enough for robots; of people it is not.
-    monkeypatch.setattr(kept_axes, 'POOR_FIT', 0.0)
+    monkeypatch.setattr(kept_axes, 'EXPLAINED', 0.0)
     found = identified([walk], TRUE, bend, **AS_THEY_ARE)
     assert 'FY' in found.fit.kept
     assert 'FY' in the(found.findings, 'urdf_kept').text
