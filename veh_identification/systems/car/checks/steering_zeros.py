@@ -27,7 +27,7 @@ def check_steering_zero(shown: Channels, configuration: CarDescription) -> list[
     A = A / np.maximum(np.abs(A).max(axis=0), 1e-12)
     x, *_ = np.linalg.lstsq(A, y, rcond=1e-6)
     zero, rest = float(x[0]), y - A @ x
-    if abs(zero) < SMALLEST or likeness(y, y - rest) < ALIKE:
+    if abs(zero) < SMALLEST or not likeness(y, y - rest) > ALIKE:
         return []
     where = f'{configuration.topics["joints"]}.position[steering_*]'
     text = (
