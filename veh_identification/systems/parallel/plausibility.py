@@ -168,10 +168,18 @@ def plausibility(
     model: HexapodModel, record: PeriodicRecord, harmonics: int, cutoff_hz: float | None = None
 ) -> list[Finding]:
     """The mistake that explains why forces, motion and mass do not fit, if there is one."""
+    found = _explained(model, record, harmonics, cutoff_hz)
+    if any(one.level == 'bad' for one in found):
+        return found  # the cause stands alone
+    return [*found, *check_gravity(float(np.linalg.norm(model.robot.gravity)))]
+
+
+def _explained(
+    model: HexapodModel, record: PeriodicRecord, harmonics: int, cutoff_hz: float | None
+) -> list[Finding]:
     machine = Machine(model, replace(record, phased=None))
     judge = Judge(machine, harmonics, cutoff_hz)
-    gravity = check_gravity(float(np.linalg.norm(model.robot.gravity)))
-    findings = [*_commanded(record), *_more_often(record), *gravity]
+    findings = [*_commanded(record), *_more_often(record)]
     try:
         share, noise, _ = judge.fit(machine)
         as_it_is = judge.misfit(machine)
