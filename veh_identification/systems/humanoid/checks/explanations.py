@@ -55,7 +55,7 @@ from veh_identification.types import Array
 #: than a hundredth of the weight, moments within a hundredth of the robot's size.
 FITS = 0.15
 #: Units that noise leaves in any case: of what leaves less, the simplest counts.
-NOISE = 0.06
+NOISE = 0.05
 #: Units above which a misfit that nothing explains is told: a fortieth of the weight.
 POOR = 0.5
 #: How many times better soles must stand, where the wrench fits and they fit in the end.
