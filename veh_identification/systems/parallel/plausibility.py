@@ -322,7 +322,7 @@ def channel_findings(
         or length_range(robot, legs.values[:, :6], topic)
         or check_rectified(legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)])
         or check_copied(legs.values, [_channel(topic, k) for k in range(legs.values.shape[1])])
-        or _jumps(legs, topic)
+        or jump_findings(legs, topic)
         or check_means(
             legs.values[:, 6:], [_channel(topic, k) for k in range(6, 12)], 'effort_offset'
         )
@@ -362,8 +362,11 @@ def _two_sources(legs: TimeSeries, topic: str) -> list[Finding]:
     )
 
 
-def _jumps(legs: TimeSeries, topic: str) -> list[Finding]:
-    """Lengths that are elsewhere from one sample on: a leg cannot, and no pose has them."""
+def jump_findings(legs: TimeSeries, topic: str) -> list[Finding]:
+    """Lengths that are elsewhere from one sample on: a leg cannot, and no pose has them.
+
+    Of the samples as they came: about a jump they are taken for glitches and left out.
+    """
     found = [
         one
         for k in range(6)

@@ -49,6 +49,7 @@ from veh_identification.systems.parallel.options import (
 from veh_identification.systems.parallel.plausibility import (
     another_period,
     channel_findings,
+    jump_findings,
     plausibility,
 )
 from veh_identification.systems.parallel.processing import measured_pose
@@ -98,6 +99,8 @@ class ParallelRobot(System[Configuration, LegRecording]):
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
         settings = settings_of(config)
+        if jumped := jump_findings(recording.legs, settings.topic):
+            return jumped
         calm, cut = _calm(recording, settings)
         records = _periods([calm], settings)
         if not records:
@@ -124,6 +127,9 @@ class ParallelRobot(System[Configuration, LegRecording]):
         config, settings = task.config, settings_of(task.config)
         model = config.model()
         recordings = [self.series(one, task) for one in task.recordings]
+        for one in recordings:
+            if jumped := jump_findings(one.legs, settings.topic):
+                raise ImplausibleLegsError(f'{one.source}: {jumped[0].text}')
         calm = [_calm(one, settings) for one in recordings]
         recordings = [one for one, _ in calm]
         records = _periods(recordings, settings)
