@@ -11,6 +11,9 @@ from scipy.spatial.transform import Rotation
 from test_checks import base, joints, wrenches
 
 from veh_identification.systems.driver import configured
+from veh_identification.systems.humanoid.checks.comparison import Comparison
+from veh_identification.systems.humanoid.checks.markers import markers
+from veh_identification.systems.humanoid.setup import _assembled
 
 
 @pytest.fixture(scope='module')
@@ -44,7 +47,6 @@ CASES = {
         wrenches(lambda v: v + np.linspace(0.0, 12.0, len(v))[:, None] * (np.arange(6) == 2)),
         'drift',
     ),
-    'markers 6 cm ahead': (base(mounted), 'base_shifted'),
     'joints in steps of 5 degrees': (
         joints(lambda name, q: 0.0873 * np.round(q / 0.0873)),
         'coarse',
@@ -64,6 +66,17 @@ def test_the_cause_is_named(walk, case: str) -> None:
     change, code = CASES[case]
     bad = {one.code for one in system.checks(change(recording), config) if one.level == 'bad'}
     assert bad == ({code} if code else set())
+
+
+def test_a_frame_of_markers_is_named_with_its_place(tmp_path) -> None:
+    system, config = configured('humanoid', None, {'urdf': CAD, 'estimate_delays': False})
+    recording = system.read(record(tmp_path / 'bag', kind='bend', duration=12.0), config)
+    for change, told in ((base(mounted), True), (lambda same: same, False)):
+        made = _assembled(config.described, [change(recording)], 1, config.configuration)
+        causes = [*markers(Comparison(made.problem, made.raws[0]))]
+        assert bool(causes) == told
+    told = system.checks(base(mounted)(recording), config)
+    assert [one.code for one in told if one.level in ('bad', 'warn')] == ['base_shifted']
 
 
 def test_a_wrench_in_axes_of_the_world_is_named(walk) -> None:

@@ -43,7 +43,7 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     yaws,
     zeros,
 )
-from veh_identification.systems.humanoid.checks.markers import markers
+from veh_identification.systems.humanoid.checks.markers import marker_findings, markers
 from veh_identification.systems.humanoid.checks.pulling import pull_findings, tare_findings
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
@@ -141,7 +141,7 @@ class Search:
             )
             if any(one.level == 'bad' for one in findings):
                 return findings  # the best cause stands alone
-        for look in (pull_findings, sign_findings, drift_findings):
+        for look in (pull_findings, sign_findings, drift_findings, marker_findings):
             if turned := look(self.comparison, self.label):
                 return turned
         slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)

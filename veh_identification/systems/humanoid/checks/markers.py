@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from veh_identification.checks.explanation import Hypothesis
+from veh_identification.checks.explanation import CONVINCING, Hypothesis, best_of
+from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.standing import ENOUGH, STEP, Standing
 from veh_identification.systems.humanoid.processing.signals import Raw
@@ -25,6 +26,8 @@ USUAL, NOISE = np.array([0.1, 0.1, 0.1, 0.2, 0.2, 0.2]), 0.01
 #: Sizes that are worth a word (m, rad).
 SMALLEST_SHIFT, SMALLEST_TURN = 0.01, 0.02
 ROUNDS = 3
+#: Units of misfit that soles which stand do not reach.
+MOVING = 0.1
 #: What may be off at once: the place, the heading, both, both and the level.
 KINDS = ((0, 1, 2), (5,), (0, 1, 2, 5), (0, 1, 2, 3, 4, 5))
 
@@ -43,6 +46,21 @@ def markers(comparison: Comparison) -> Iterator[Hypothesis[Raw]]:
             continue
         code = 'base_turned' if turn >= SMALLEST_TURN else 'base_shifted'
         yield Hypothesis(code, _words(found), _dismounted(found), 'base pose')
+
+
+def marker_findings(comparison: Comparison, label: str) -> list[Finding]:
+    """Where all fits but for soles that move a little: the frame that makes them stand, if any."""
+    plain = comparison.as_it_is.all
+    if not plain > MOVING:
+        return []
+    judged_ones = [
+        (one, comparison.misfit(one.change(comparison.raw)).all) for one in markers(comparison)
+    ]
+    found = best_of(judged_ones, plain)
+    if found.best is None or found.factor < CONVINCING:
+        return []
+    text = f'{label}: {found.best.text}; with that the soles stand {found.factor:.3g} times better'
+    return [Finding('warn', found.best.code, text, f'{label}, base pose', found.factor)]
 
 
 def dismounted(pose: Array, mount: Array) -> Array:
