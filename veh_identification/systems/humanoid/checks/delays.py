@@ -47,7 +47,7 @@ ROUNDS = 3
 CERTAIN = 0.001  # s of deviation at which a delay that does not show is none
 GROUPS = ('base', 'joints')
 DRIFT = 'drift'  # of base and joints alike, by how much they are later at the end
-AS_A_FILTER = 0.025  # s, from which on a low pass is as likely as a delay, and does more
+AS_A_FILTER = 0.035  # s, from which on a low pass is as likely as a delay, and does more
 SMALLEST_DRIFT = 0.006  # s over a recording
 # Clocks that were never set to each other: searched by correlation, base and joints together.
 LARGEST_OFFSET = 5.0  # s
