@@ -363,10 +363,17 @@ def _two_sources(legs: TimeSeries, topic: str) -> list[Finding]:
 
 
 def jump_findings(legs: TimeSeries, topic: str) -> list[Finding]:
-    """Lengths that are elsewhere from one sample on: a leg cannot, and no pose has them.
+    """Lengths that stand, or are elsewhere from one sample on: a leg cannot, no pose has them.
 
     Of the samples as they came: about a jump they are taken for glitches and left out.
     """
+    held = [
+        one
+        for k in range(6)
+        for one in check_held(legs.stamps, legs.values[:, k], _channel(topic, k))
+    ]
+    if held:  # what leaps after a hold has not jumped
+        return told_once(held)
     found = [
         one
         for k in range(6)

@@ -99,7 +99,8 @@ class ParallelRobot(System[Configuration, LegRecording]):
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
         settings = settings_of(config)
-        if jumped := jump_findings(recording.legs, settings.topic):
+        jumped = jump_findings(recording.legs, settings.topic)
+        if any(one.level == 'bad' for one in jumped):
             return jumped
         calm, cut = _calm(recording, settings)
         records = _periods([calm], settings)
@@ -128,7 +129,8 @@ class ParallelRobot(System[Configuration, LegRecording]):
         model = config.model()
         recordings = [self.series(one, task) for one in task.recordings]
         for one in recordings:
-            if jumped := jump_findings(one.legs, settings.topic):
+            jumped = jump_findings(one.legs, settings.topic)
+            if any(each.level == 'bad' for each in jumped):
                 raise ImplausibleLegsError(f'{one.source}: {jumped[0].text}')
         calm = [_calm(one, settings) for one in recordings]
         recordings = [one for one, _ in calm]
