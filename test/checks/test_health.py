@@ -13,9 +13,9 @@ from veh_identification.checks.health import (
     check_saturated,
     check_steps,
     check_stuck,
-    check_ticks,
     check_values,
 )
+from veh_identification.checks.ticks import check_wheel_ticks
 
 rng = np.random.default_rng(1)
 TIME = np.arange(0.0, 30.0, 0.01)
@@ -183,12 +183,16 @@ def test_steps_that_no_sensor_has_are_coarse_though_it_varies_by_more():
 
 def test_wheels_of_few_ticks_a_turn_are_coarse():
     angle = 15.0 * TIME + np.sin(TIME)
-    assert [one.code for one in check_ticks(2.0 * np.floor(angle / 2.0), 'wheel')] == ['coarse']
+    assert [one.code for one in check_wheel_ticks(2.0 * np.floor(angle / 2.0), 'wheel')] == [
+        'coarse'
+    ]
     for step in (1e-3, 0.157):  # 40 a turn are usual Hall sensors
-        assert check_ticks(step * np.floor(angle / step), 'wheel') == []
+        assert check_wheel_ticks(step * np.floor(angle / step), 'wheel') == []
     slow = TIME[::10]
-    assert check_ticks(0.1 * np.floor(40.0 * slow / 0.1), 'wheel') == []  # it moves, by many ticks
-    assert check_ticks(angle, 'wheel') == []
+    assert (
+        check_wheel_ticks(0.1 * np.floor(40.0 * slow / 0.1), 'wheel') == []
+    )  # it moves, by many ticks
+    assert check_wheel_ticks(angle, 'wheel') == []
 
 
 def test_samples_that_share_their_stamps_are_told():

@@ -304,11 +304,6 @@ def check_missing(value: Array, where: str) -> list[Finding]:
 
 #: Steps of a vehicle's channels that no usual sensor has, by unit, whatever else it shows.
 MOST_STEPS = {'rad/s': 0.06, 'm/s^2': 1.0, 'm/s': 1.5}
-#: An angle that grows by whole ticks: share of them that are one or a few, how near to whole ones
-#: (of one) they are, and the largest tick of a wheel [rad].
-WHOLE_TICKS, OFF_TICK, LARGEST_TICK = 0.95, 0.02, 0.6
-#: Samples of equal value, as a share, that show that a step is a tick: others may be motion.
-HELD_SHARE = 0.2
 
 
 def check_values(time: Array, value: Array, where: str, unit: str, **stuck: Any) -> list[Finding]:
@@ -338,20 +333,3 @@ def check_steps(value: Array, where: str, unit: str) -> list[Finding]:
         'usual sensors are; what is found from it is off by more than is stated'
     )
     return [Finding('warn', 'coarse', text, where, step / MOST_STEPS[unit])]
-
-
-def check_ticks(angle: Array, where: str) -> list[Finding]:
-    """An angle of a wheel that grows by few ticks a turn."""
-    moved = np.abs(np.diff(angle[np.isfinite(angle)]))
-    steps = moved[moved > ROUNDING * np.abs(angle).max(initial=0.0)]
-    if len(steps) < REPEATED_RUNS or np.mean(moved == 0.0) < HELD_SHARE:
-        return []
-    tick = float(np.quantile(steps, 0.1))
-    whole = np.abs(steps / tick - np.round(steps / tick)) < OFF_TICK
-    if tick < LARGEST_TICK or np.mean(whole) < WHOLE_TICKS:
-        return []
-    text = (
-        f'{where} grows in steps of {tick:.2g} rad ({2.0 * np.pi / tick:.2g} a turn): too coarse '
-        'for a speed; count more edges, or look at the resolution of its messages'
-    )
-    return [Finding('warn', 'coarse', text, where, tick)]

@@ -13,7 +13,6 @@ from veh_identification.checks.health import (
     check_repeated,
     check_steps,
     check_stuck,
-    check_ticks,
     check_values,
     told_once,
 )
@@ -21,6 +20,7 @@ from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
+from veh_identification.checks.ticks import check_wheel_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import WheelPlaces, check_places, check_single_wheels
 from veh_identification.findings import Finding
@@ -208,7 +208,9 @@ def _each(core: FusionCore, raw: Journal, journal: Journal) -> Callable[[Channel
                 ticks = [
                     one
                     for k in places
-                    for one in check_ticks(table[1][:, k], f'{topics["joints"]} {names[key][k]}')
+                    for one in check_wheel_ticks(
+                        table[1][:, k], f'{topics["joints"]} {names[key][k]}'
+                    )
                 ]
                 found += told_once(ticks)
         return _by_code(found)

@@ -20,7 +20,6 @@ from veh_identification.checks.health import (
     check_saturated,
     check_steps,
     check_stuck,
-    check_ticks,
     check_values,
     longest_rest,
     told_once,
@@ -31,6 +30,7 @@ from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
 from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
+from veh_identification.checks.ticks import check_wheel_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
@@ -219,7 +219,7 @@ def _coarse(heard: Heard, story: Story) -> list[Finding]:
         found += check_steps(heard['gps_velocity'][1][:, 0], where, 'm/s')
     for k, corner in enumerate(CORNERS if 'wheel_angle' in heard else ()):
         where = f'{story.where["wheels"]} wheel_{corner}'
-        found += check_ticks(heard['wheel_angle'][1][:, k], where)[: 0 if found else 1]
+        found += check_wheel_ticks(heard['wheel_angle'][1][:, k], where)[: 0 if found else 1]
     if 'rack' in heard and not found:
         rack = heard['rack'][1][:, 0]
         found += check_coarse(rack, story.where['steering'], 'rad or m')
