@@ -54,8 +54,6 @@ FEWEST_ROWS, MATTERS = 20, 0.02
 STEP = 1e-3
 #: Links shorter than that (m) are not asked.
 SHORTEST_LINK = 0.03
-#: Unit of a filter's time constant, squared; smaller ones (ms) are no matter.
-FILTERED, FILTER_MS = 'ms^2', 12.0
 #: Of gravity, that are tried.
 FACTORS = np.geomspace(0.04, 25.0, 15)
 
@@ -73,12 +71,11 @@ class Fitted:
     Y: Array  # (M, joints); nan: not used
     value: Array  # of the unknowns
     slope: Array  # (M, joints) time derivative of the predicted efforts
-    bend: Array  # and the second one
     clusters: IntArray  # (M,) rows whose errors are alike
 
     def part(self, which: slice) -> Fitted:
         """Some of the rows."""
-        names = ('times', 'q', 'qd', 'qdd', 'W', 'Y', 'slope', 'bend', 'clusters')
+        names = ('times', 'q', 'qd', 'qdd', 'W', 'Y', 'slope', 'clusters')
         return replace(self, **{name: getattr(self, name)[which] for name in names})
 
     def thinned(self, rows: int) -> Fitted:
@@ -162,7 +159,6 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
         words = f'{place} seems to come {{size}} later than the other channels: look at its stamps'
         yield Error('effort_delay', place, late, 'ms', 3.0, 10.0, words, j)
     yield common_delay(fitted, topic)
-    yield _common_filter(fitted, topic)
     yield from _all_encoders(fitted, topic)
     yield from _lengths(fitted)
     if model.base_wrench:
@@ -216,30 +212,6 @@ def common_delay(fitted: Fitted, topic: str) -> Error:
     column = -1e-3 * fitted.slope
     column[:, len(fitted.model.joints) :] = 0.0
     return Error('effort_delay', f'{topic}.effort', column, 'ms', 1.0, 10.0, words)
-
-
-def _common_filter(fitted: Fitted, topic: str) -> Error:
-    """A low pass of its own behind all efforts, or (negative) behind all positions.
-
-    1 / (1 + s T) is a delay of T times 1 + (s T)^2 / 2 to second order: what is left once the
-    delay is taken off bends with the efforts. Behind the positions it is its inverse.
-    """
-    column = 0.5e-6 * fitted.bend
-    column[:, len(fitted.model.joints) :] = 0.0
-    place, words = f'{topic}.effort', f'{topic} is smoothed: {{size}}'
-    return Error('effort_delay', place, column, FILTERED, FILTER_MS**2, FILTER_MS**2, words)
-
-
-def _filter_words(finding: Finding, value: float, topic: str, source: str) -> Finding:
-    """With the time constant, and whose it is."""
-    which, other = ('effort', 'position') if value > 0.0 else ('position', 'effort')
-    text = (
-        f'{source + ": " if source else ""}{topic}.{which} seems to have passed a low pass of '
-        f'about {np.sqrt(abs(value)):.2g} ms that {topic}.{other} has not: a delay does not put '
-        'that right, masses and inertias come out wrong by it: switch it off, or send both '
-        f'through the same one (the efforts then fit {finding.evidence:.3g} times better)'
-    )
-    return replace(finding, text=text, where=f'{topic}.{which}')
 
 
 def told_of(fitted: Fitted, error: Error) -> Told | None:
@@ -373,7 +345,6 @@ def fitted_of(found: Estimate) -> Fitted:
     q, qd, qdd = (
         np.concatenate(side) for side in zip(*(one.motion() for one in rows), strict=True)
     )
-    slope = slope_of(rows, system.begins, system.W @ found.value)
     return Fitted(
         found.setup.model,
         np.concatenate([1e-9 * (one.stamps_ns - one.stamps_ns[0]) for one in rows]),
@@ -383,8 +354,7 @@ def fitted_of(found: Estimate) -> Fitted:
         system.W,
         system.Y - system.known,
         found.value,
-        slope,
-        slope_of(rows, system.begins, slope),
+        slope_of(rows, system.begins, system.W @ found.value),
         clusters_of([one.phases() for one in rows]),
     )
 
@@ -438,8 +408,6 @@ def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Fi
             if one is not best and one.factor - 1.0 > NEARLY * (best.factor - 1.0)
         ]
         findings.append(best.finding(source, others))
-        if best.error.unit == FILTERED:
-            findings[-1] = _filter_words(findings[-1], best.value, topic, source)
         if best.error.code == 'weight_against_inertia':
             yield
             findings[-1] = _weight_words(findings[-1], gravity_factor(fitted), source)

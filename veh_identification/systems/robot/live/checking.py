@@ -102,8 +102,7 @@ class Memory:
         period = period_of(q, step) if step else 0.0
         phase = times % period if period else times
         clusters = np.floor(phase / CLUSTER_SECONDS).astype(np.int64)
-        bend, _ = _slope(times, slope)
-        return Fitted(self.model, times, q, qd, qdd, W, Y, value, slope, bend, clusters)
+        return Fitted(self.model, times, q, qd, qdd, W, Y, value, slope, clusters)
 
     def moved(self, fitted: Fitted, delay: float) -> None:
         """The efforts of the rows are taken from that much later on (s)."""
