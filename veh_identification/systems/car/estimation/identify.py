@@ -16,6 +16,7 @@ from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.checks.explanations import explain, suspicious, tried
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
+from veh_identification.systems.car.checks.sides import unequal_sides
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.gathering import (
@@ -160,6 +161,7 @@ def identify_recordings(
     )
     result.impossible, found = impossible_values(names, result.value, told.covariance)
     findings = all_findings(gathered, fit, selection) if method.check else gathered.findings
+    found += unequal_sides(names, result.value, told.covariance)
     findings = [*findings, *uneven_of(gathered.model, fit).findings(), *found]
     static = gathered.static
     if gathered.calibrations:

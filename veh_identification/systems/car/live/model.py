@@ -15,6 +15,7 @@ from veh_identification.results.messages import Derived, Equations, change_rows,
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import decimate, decimated_stamps
 from veh_identification.systems.car.checks.possible import impossible_values
+from veh_identification.systems.car.checks.sides import unequal_sides
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
@@ -57,6 +58,7 @@ class CarLiveModel(LiveModel):
         self._shows = reconstruction
         self._impossible: list[str] = []
         self._inertia: list[Finding] = []
+        self._sides_differ: list[Finding] = []
         self.equations = Equations(
             'car',
             list(method.names),
@@ -104,9 +106,9 @@ class CarLiveModel(LiveModel):
     def _judge(self) -> None:
         assert self.solution is not None
         names = self.equations.names
-        self._impossible, self._inertia = impossible_values(
-            names, self.solution.value, np.nan_to_num(self.solution.covariance)
-        )
+        value, covariance = self.solution.value, np.nan_to_num(self.solution.covariance)
+        self._impossible, self._inertia = impossible_values(names, value, covariance)
+        self._sides_differ = unequal_sides(names, value, covariance)
 
     def _reconstruct(self) -> None:
         """Both sides over the longest stretch of the latest chunk."""
@@ -174,7 +176,8 @@ class CarLiveModel(LiveModel):
     def doubts(self) -> list[Finding]:
         """The checks of the chunks in use, whether the latest was, a load change, the inertia."""
         found = beside_causes(
-            [*self.core.found, *self.core.uneven.findings(), *self.core.doubted], self._inertia
+            [*self.core.found, *self.core.uneven.findings(), *self.core.doubted],
+            [*self._inertia, *self._sides_differ],
         )
         if self.last_skip:
             text = f'the last chunk was not used: {self.last_skip}'
@@ -217,7 +220,7 @@ class CarLiveModel(LiveModel):
         self.solution = None
         self.convergence.forget()
         self.last_skip = ''
-        self._impossible, self._inertia = [], []
+        self._impossible, self._inertia, self._sides_differ = [], [], []
         return 'all rows are forgotten'
 
     def state(self) -> dict[str, Any]:

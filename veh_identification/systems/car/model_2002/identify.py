@@ -24,6 +24,7 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
+from veh_identification.systems.car.checks.sides import unequal_sides
 from veh_identification.systems.car.checks.static_mass import (
     StaticLoads,
     static_loads,
@@ -207,9 +208,9 @@ def _impossible(names: Sequence[str], fit: Fit) -> tuple[list[str], list[Finding
     table = names_of_2006()
     known = [table[name] for name in names]
     sign = np.array([factor for _, factor in known])
-    broken, found = impossible_values(
-        [name for name, _ in known], sign * fit.value, np.outer(sign, sign) * fit.covariance
-    )
+    told = [name for name, _ in known], sign * fit.value, np.outer(sign, sign) * fit.covariance
+    broken, found = impossible_values(*told)
+    found += unequal_sides(*told)
     return [name for name, (other, _) in zip(names, known, strict=True) if other in broken], found
 
 
