@@ -214,7 +214,11 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
             'counters',
             0,
         )
-        | {'wrong': sorted(wrong)},
+        | {
+            'wrong': {
+                one: _nearest([c.get(one, 0) for c in watch.counts], topics) for one in wrong
+            }
+        },
         _row(
             f'{name}: largest move of an estimate ({what})', moved, None, 'deviations', MOST_MOVE
         ),
@@ -238,6 +242,19 @@ def _follows(counts: Sequence[int], way: Sequence[int]) -> bool:
     """
     held = {sent - count for sent, count in zip(way, counts, strict=True)}
     return len(held) == 1 and 0 <= held.pop() <= HELD_BACK
+
+
+def _nearest(
+    counts: Sequence[int], topics: Sequence[dict[str, list[int]]]
+) -> dict[str, list[int]]:
+    """The topic that a counter comes nearest to, and what it lacks after each recording."""
+    lacking = {
+        name: [sent - count for sent, count in zip(way, counts, strict=True)]
+        for ways in topics
+        for name, way in ways.items()
+    }
+    name = min(lacking, key=lambda one: sum(map(abs, lacking[one])))
+    return {name: lacking[name]}
 
 
 def _row(case: str, ours: float, peer: float | None, unit: str, most: float) -> dict[str, Any]:

@@ -28,7 +28,9 @@ def test_a_short_day(tmp_path: Path) -> None:
     assert counters['met'] and moved['met'] and memory['ours'] < 1.5
     name = next(iter(watch.counts[-1]))
     watch.counts[-1][name] += 1
-    assert long.rows_of(day.plan, day, watch, spent)[1]['wrong'] == [name]
+    wrong = long.rows_of(day.plan, day, watch, spent)[1]['wrong']
+    ((lacking,),) = (one.values() for one in wrong.values())
+    assert list(wrong) == [name] and lacking[-1] == lacking[0] - 1
 
 
 def test_stamps_go_on_and_the_noise_is_another(tmp_path: Path) -> None:
