@@ -15,12 +15,10 @@ from veh_identification.simulation.parallel.scenarios import (
     default_excitation,
     exact_run,
 )
+from veh_identification.systems.parallel.checks.channels import channel_findings
+from veh_identification.systems.parallel.checks.plausibility import plausibility
+from veh_identification.systems.parallel.checks.units import length_range
 from veh_identification.systems.parallel.configuration import load_configuration
-from veh_identification.systems.parallel.plausibility import (
-    channel_findings,
-    length_range,
-    plausibility,
-)
 from veh_identification.systems.parallel.recording.mean_period import (
     PeriodicRecord,
     average_record,

@@ -11,7 +11,7 @@ from veh_identification.checks.standing import stands_left_out
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.essential import Removal
-from veh_identification.systems.parallel.checks import judge, judge_band
+from veh_identification.systems.parallel.checks.fit import judge, judge_band
 from veh_identification.systems.parallel.estimation.band import (
     BandEstimate,
     EvenLegs,

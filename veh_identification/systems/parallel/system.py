@@ -18,7 +18,10 @@ from veh_identification.results.provenance import provenance
 from veh_identification.signals.jitter import evened
 from veh_identification.systems.base import System, Task, paths_of
 from veh_identification.systems.parallel import outcome as told
-from veh_identification.systems.parallel.checks import SCALE_NOT_CHECKED
+from veh_identification.systems.parallel.checks.channels import channel_findings, jump_findings
+from veh_identification.systems.parallel.checks.fit import SCALE_NOT_CHECKED
+from veh_identification.systems.parallel.checks.plausibility import plausibility
+from veh_identification.systems.parallel.checks.repetition import another_period
 from veh_identification.systems.parallel.configuration import (
     DEFAULT,
     Configuration,
@@ -45,12 +48,6 @@ from veh_identification.systems.parallel.options import (
     Settings,
     settings_of,
     with_options,
-)
-from veh_identification.systems.parallel.plausibility import (
-    another_period,
-    channel_findings,
-    jump_findings,
-    plausibility,
 )
 from veh_identification.systems.parallel.processing import measured_pose
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord

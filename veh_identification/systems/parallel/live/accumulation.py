@@ -27,7 +27,9 @@ from veh_identification.results.tables import to_csv
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
-from veh_identification.systems.parallel.checks import SCALE_NOT_CHECKED, misfit
+from veh_identification.systems.parallel.checks.channels import channel_findings
+from veh_identification.systems.parallel.checks.fit import SCALE_NOT_CHECKED, misfit
+from veh_identification.systems.parallel.checks.plausibility import plausibility
 from veh_identification.systems.parallel.configuration import Configuration
 from veh_identification.systems.parallel.estimation.band import EvenLegs, even_legs
 from veh_identification.systems.parallel.estimation.likelihood import pooled_force_covariance
@@ -53,7 +55,6 @@ from veh_identification.systems.parallel.live.periods import (
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.options import ESTIMATORS, PROCESSING, settings_of
-from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.systems.parallel.recording.reader import (
     NotRepeatingError,
