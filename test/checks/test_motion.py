@@ -140,6 +140,21 @@ def test_a_unit_that_is_mirrored_turned_leaning_or_not_steady_is_named(change, t
     assert codes(change=change) == [told]
 
 
+def test_a_zero_of_the_yaw_rate_is_no_lean():
+    """Speed times such a zero is felt as gravity in a unit that leans."""
+
+    def zero(imu):
+        imu[:, 2] -= 0.068
+
+    def zero_and_lean(imu):
+        zero(imu)
+        rolled(imu)
+
+    assert codes(change=zero) == []
+    told = ('warn', 'imu_turned', 'imu/data linear_acceleration')
+    assert codes(change=zero_and_lean) == [told]
+
+
 def test_gravity_that_is_there_though_the_description_says_it_was_removed():
     removed = {'gravity_present': False, 'gravity_removed': True}
     assert [one[1] for one in codes(**removed)] == ['gravity_present']

@@ -96,6 +96,19 @@ def check_wandering(channels: Channels, turn: Array, where: str) -> list[Finding
     return found
 
 
+def turn_zero(channels: Channels, turn: Array) -> float | None:
+    """What a yaw rate shows beyond the turns of the course, in the mean; None where none is known.
+
+    Slip angles come and go, so that both turn by the same angle in the end.
+    """
+    course = channels.course_rate()
+    if course is None:
+        return None
+    beyond = turn - course
+    known = np.isfinite(beyond) & (channels.ground_speed() > FAST)
+    return float(beyond[known].mean()) if known.any() else None
+
+
 def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding]:
     """Fixes that are elsewhere from one moment on, though their velocity says nothing of it."""
     if 'gnss' not in channels or 'gnss_velocity' not in channels:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veh_identification.checks.channels import STEP, Channels
+from veh_identification.checks.courses import turn_zero
 from veh_identification.checks.grid import quick, slope
 from veh_identification.findings import Finding
 from veh_identification.types import Array
@@ -27,6 +28,8 @@ LEAST = 1e-3
 OPPOSITE, ALIKE = 0.3, 0.3
 #: Lean (rad) in the mean of a minute that no road has; roads lean by half of it at most.
 LEANS = 0.08
+#: Zero of a yaw rate (rad/s) where no course tells it: that of an uncalibrated telephone.
+ZERO = 0.07
 #: How many times larger the tilt by the rates is in degrees (0.25 to 0.67 times in clean drives).
 IN_DEGREES = 6.0
 
@@ -43,8 +46,9 @@ def check_tilting(
     if speed is None:
         return []
     forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
+    zero = turn_zero(channels, rates[2]) or 0.0
     felt = (
-        (forces[1] - forward * rates[2]) / gravity,
+        (forces[1] - forward * (rates[2] - zero)) / gravity,
         (slope(channels.grid, forward) - forces[0]) / gravity,
     )
     found: list[Finding] = []
@@ -69,8 +73,14 @@ def check_leaning(
     if speed is None:
         return []
     forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
+    if not np.isfinite(forward).any():
+        return []
+    # A zero of the yaw rate is felt as a lean that grows with the speed: 0.068 rad/s of a
+    # telephone at 17 m/s are 7 degrees.
+    zero = turn_zero(channels, rates[2])
+    by_zero = 0.0 if zero is not None else ZERO * float(np.nanmean(np.abs(forward))) / gravity
     felt = {
-        'rolled to the right': (forces[1] - forward * rates[2]) / gravity,
+        'rolled to the right': (forces[1] - forward * (rates[2] - (zero or 0.0))) / gravity,
         'nose up': (forces[0] - slope(channels.grid, forward)) / gravity - _climbing(channels),
     }
     if len(channels.grid) < 2 or not np.isfinite(felt['nose up']).any():
@@ -78,7 +88,8 @@ def check_leaning(
     found = []
     for words, tilt in felt.items():
         good = tilt[np.isfinite(tilt)]
-        if len(good) < FEWEST or abs(np.mean(good)) < LEANS:
+        least = LEANS + (by_zero if words == 'rolled to the right' else 0.0)
+        if len(good) < FEWEST or abs(np.mean(good)) < least:
             continue
         text = (
             f'{where}: it holds gravity as if the vehicle were {words} by '
