@@ -15,7 +15,7 @@ from veh_identification.fusion.sensor_options import (
     NonholonomicOptions,
     WheelOptions,
 )
-from veh_identification.fusion.wheels import Wheel, WheelGroup
+from veh_identification.fusion.wheels import Wheel, WheelGroup, WheelSpeed
 
 NAMES = ['wheel_fl', 'wheel_fr', 'wheel_rl', 'wheel_rr']
 RADIUS, TRACK, BASE = 0.3, 1.5, 2.5
@@ -147,3 +147,26 @@ def test_dead_reckoning_on_wheels(fault: str) -> None:
         assert 'stuck' in record.healths['wheel_rr'].reason
     elif fault in ('spin', 'lock'):
         assert all(health.recoveries == health.quarantines for health in record.healths.values())
+
+
+def test_a_rate_that_stays_while_the_speed_does_is_not_stuck() -> None:
+    """Rates off a bus come in steps: at an even speed several in turn are the same."""
+    car = Car(heading=1.0)
+    wheels = WheelOptions(
+        rear=NAMES[2:], front=NAMES[:2], radius=RADIUS, track=TRACK, wheelbase=BASE
+    )
+    core = FusionCore(options(gnss=gnss(), wheels=wheels, joints=JointOptions()))
+    core.add_joint_group('joints:00:a', NAMES, False, True)
+    rng = np.random.default_rng(3)
+    extra = fixes(car, 16.0, 0.1, rng)
+    for k in range(1600):
+        rates = [speed / RADIUS + rng.normal(0.0, 0.03) for speed in wheel_speeds(car, k / 100)]
+        extra.append(('joints:00:a', k / 100, tuple(round(20.0 * one) / 20.0 for one in rates)))
+    run(core, car, 16.0, imu_rate=50.0, noise=(1e-3, 2e-2), extra=extra)
+    healths = core.records['wheels'].healths
+    assert {name: one.reason for name, one in healths.items() if one.quarantines} == {}
+    # It is where the speed goes on without it.
+    wheel = core.wheels.wheels[3]
+    for speed, stuck in ((5.0, False), (5.2, False), (7.0, True)):
+        one = WheelSpeed(wheel, 5.0, 0.0, 0.0, 5.0 / RADIUS, is_angle=False)
+        assert core.wheels._stuck(20.0, one, 5.0 - speed) == stuck

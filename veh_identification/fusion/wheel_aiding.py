@@ -174,18 +174,29 @@ class WheelAiding:
         health = navigator.health('wheels', wheel.name, self._options.gate)
         was_aside = health.aside
         weight = health.judge(time, (whitened,))
-        turned = wheel.turned
-        sigma = 0.05 * abs(turned - self._turned_at_change(wheel, one, turned)) + 0.05
-        if wheel.watch.stuck(time, one.reading, turned, sigma):
-            health.set_aside(time, 'stuck: it does not change while the vehicle moves')
+        if self._stuck(time, one, residual):
+            what = 'the vehicle moves' if one.is_angle else 'its speed does'
+            health.set_aside(time, f'stuck: it does not change while {what}')
             return 0.0
         if health.aside and not was_aside:
             health.reason = _slip_reason(one, residual, health)
         return weight
 
-    def _turned_at_change(self, wheel: Wheel, one: WheelSpeed, turned: float) -> float:
-        """Where the prediction stood when the reading last changed."""
-        return wheel.watch.begin if one.reading == wheel.watch.value else turned
+    def _stuck(self, time: float, one: WheelSpeed, residual: float) -> bool:
+        """Whether the reading stands still while it must not.
+
+        An angle goes on with the way; a rate is the same for as long as the speed is, be it at
+        any speed.
+        """
+        wheel = one.wheel
+        if one.is_angle:
+            expected, uncertain = wheel.turned, 0.05
+        else:
+            expected = (one.speed - residual) / wheel.radius
+            uncertain = math.sqrt(self._noise(one)) / wheel.radius
+        held = one.reading == wheel.watch.value
+        changed = abs(expected - wheel.watch.begin) if held else 0.0
+        return wheel.watch.stuck(time, one.reading, expected, 0.05 * changed + uncertain)
 
     def _compare(
         self, span: float, used: Sequence[tuple[WheelSpeed, float, Array, float]]

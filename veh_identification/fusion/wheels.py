@@ -49,6 +49,7 @@ class WheelSpeed:
     variance: float  # of ticks and stamps alone
     steering: float
     reading: float  # the angle, or the rate, as the sensor gave it last
+    is_angle: bool  # what the reading is
 
 
 class WheelGroup:
@@ -140,9 +141,9 @@ class WheelGroup:
             # The mean of the rates; the first one belongs to the interval before as well.
             mean = (self._sums[i] + 0.5 * (first - reading)) / self._count
             noise = (wheel.tick * scale) ** 2 / 12.0
-            return WheelSpeed(wheel, mean * scale, noise, steering, reading)
+            return WheelSpeed(wheel, mean * scale, noise, steering, reading, self._angles)
         speed = (reading - first) / span * scale
         # Two ends, each uniform within a tick; each stamp off by the jitter.
         noise = (wheel.tick * scale / span) ** 2 / 6.0
         noise += 2.0 * (1.25 * self._jitter * speed / span) ** 2
-        return WheelSpeed(wheel, speed, noise, steering, reading)
+        return WheelSpeed(wheel, speed, noise, steering, reading, self._angles)
