@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,6 +52,9 @@ UNEVEN, APART = 3.0, 2.0
 #: ... of a joint with at least so many rows in each part, where what is left is more than this
 #: share of the joint's efforts: friction at a few reversals is uneven too.
 FEWEST_ROWS, MATTERS = 20, 0.02
+#: Least share of the freedom of its rows that is left to a part, and the largest correlation of
+#: neighbouring rows: what is ten times worse is told whatever else is alike.
+LEAST_FREEDOM, MOST_ALIKE = 0.03, 0.98
 STEP = 1e-3
 #: Links shorter than that (m) are not asked.
 SHORTEST_LINK = 0.03
@@ -496,7 +500,7 @@ def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[F
     """The same in slices."""
     fitted = fitted.thinned(ROWS)
     sigma = _noise(fitted.Y - fitted.predicted)
-    whole = _rest(fitted, slice(None), sigma)
+    whole = _rest(fitted, slice(None), sigma).rms()
     with np.errstate(invalid='ignore'):
         least = MATTERS * np.sqrt(np.nanmean(fitted.Y**2, axis=0)) / sigma
     best: tuple[float, str, float] = (1.0, '', 0.0)
@@ -506,11 +510,15 @@ def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[F
         if any(np.isfinite(fitted.Y[p]).sum() < ROWS_EACH * len(fitted.value) for p in parts):
             continue
         yield
-        before, after = (_rest(fitted, p, sigma) for p in parts)
-        together = np.sqrt(share * before**2 + (1 - share) * after**2)
+        rests = [_rest(fitted, p, sigma) for p in parts]
+        alike = np.maximum(rests[0].alike, rests[1].alike)
+        (before, after), (early, late) = zip(
+            *((r.rms(), r.rms(alike)) for r in rests), strict=True
+        )
+        together = np.sqrt(share * early**2 + (1 - share) * late**2)
         for worse, better, limit, how in (
-            (after, before, UNEVEN, 'fits {:.3g} times worse after it'),
-            (before, after, UNEVEN, 'fits {:.3g} times worse before it'),
+            (after, early, UNEVEN, 'fits {:.3g} times worse after it'),
+            (before, late, UNEVEN, 'fits {:.3g} times worse before it'),
             (whole, together, APART, 'fits {:.3g} times better with parameters of each side'),
         ):
             sizes = np.where(worse > least, worse / better, np.nan)
@@ -535,7 +543,9 @@ def _moment(fitted: Fitted, sigma: Array, joint: int) -> float:
     """The time at which two fits that meet there leave least in the rows of a joint."""
 
     def left(k: int) -> float:
-        rest = [_rest(fitted, part, sigma)[joint] for part in (slice(None, k), slice(k, None))]
+        rest = [
+            _rest(fitted, part, sigma).rms()[joint] for part in (slice(None, k), slice(k, None))
+        ]
         known = [one if np.isfinite(one) else np.inf for one in rest]
         return float(k * known[0] ** 2 + (len(fitted.Y) - k) * known[1] ** 2)
 
@@ -543,16 +553,35 @@ def _moment(fitted: Fitted, sigma: Array, joint: int) -> float:
     return float(fitted.times[min(places, key=left)])
 
 
-def _rest(fitted: Fitted, part: slice, sigma: Array) -> Array:
-    """rms (joints,) of what parameters of their own leave of some rows; nan: too few rows."""
+class _Rest(NamedTuple):
+    """What parameters of their own leave of some rows, joint by joint."""
+
+    squares: Array  # their sum
+    counts: Array  # rows
+    taken: Array  # of the freedom of these rows: more near the base, since all links hang on it
+    alike: Array  # correlation of neighbouring rows
+
+    def rms(self, alike: Array | float = 0.0) -> Array:
+        """rms (joints,); nan: too few rows.
+
+        `alike`: where neighbours are alike, as by friction that no model quite tells, there are
+        fewer rows than it seems, and a short part fits far better than a long one.
+        """
+        rows = self.counts * (1.0 - alike) / (1.0 + alike)
+        freedom = np.maximum(1.0 - self.taken / np.maximum(rows, 1e-9), LEAST_FREEDOM)
+        rms = np.sqrt(self.squares / np.maximum(self.counts * freedom, 1.0))
+        enough = self.counts - self.taken >= FEWEST_ROWS
+        return np.where(enough, np.maximum(rms, 1e-9), np.nan)
+
+
+def _rest(fitted: Fitted, part: slice, sigma: Array) -> _Rest:
     Y = fitted.Y[part]
     there = np.isfinite(Y)
     basis = orthonormal((fitted.W[part] / sigma[:, None])[there])
     y = (Y / sigma)[there]
-    left = np.full(Y.shape, np.nan)
+    left, taken = np.zeros(Y.shape), np.zeros(Y.shape)
     left[there] = y - basis @ (basis.T @ y)
-    counts = there.sum(axis=0)
-    # Each joint has lost its share of the freedom to the parameters.
-    freedom = counts * (1.0 - basis.shape[1] / max(len(y), 1))
-    rms = np.sqrt(np.nansum(left**2, axis=0) / np.maximum(freedom, 1.0))
-    return np.where(counts >= FEWEST_ROWS, np.maximum(rms, 1e-9), np.nan)
+    taken[there] = np.square(basis).sum(axis=1)
+    products, squares = (left[1:] * left[:-1]).sum(axis=0), np.square(left).sum(axis=0)
+    alike = np.clip(products / np.maximum(squares, 1e-30), 0.0, MOST_ALIKE)
+    return _Rest(squares, there.sum(axis=0), taken.sum(axis=0), alike)
