@@ -26,8 +26,10 @@ FORWARD, FEWEST = 3.0, 150
 LEAST = 1e-3
 #: Correlation of the wrong sign, or of any, that is told: 0.38 to 0.91 in clean simulated drives.
 OPPOSITE, ALIKE = 0.3, 0.3
-#: Lean (rad) in the mean of a minute that no road has; roads lean by half of it at most.
+#: Lean (rad) in the mean that no road has; roads lean by half of it at most.
 LEANS = 0.08
+#: Samples that outlast a hill, where nothing tells how it climbs: two minutes.
+HILL = round(120.0 / STEP)
 #: Zero of a yaw rate (rad/s) where no course tells it: that of an uncalibrated telephone.
 ZERO = 0.07
 #: How many times larger the tilt by the rates is in degrees (0.25 to 0.67 times in clean drives).
@@ -79,9 +81,10 @@ def check_leaning(
     # telephone at 17 m/s are 7 degrees.
     zero = turn_zero(channels, rates[2])
     by_zero = 0.0 if zero is not None else ZERO * float(np.nanmean(np.abs(forward))) / gravity
+    climbs = _climbing(channels)
     felt = {
         'rolled to the right': (forces[1] - forward * (rates[2] - (zero or 0.0))) / gravity,
-        'nose up': (forces[0] - slope(channels.grid, forward)) / gravity - _climbing(channels),
+        'nose up': (forces[0] - slope(channels.grid, forward)) / gravity - (climbs or 0.0),
     }
     if len(channels.grid) < 2 or not np.isfinite(felt['nose up']).any():
         felt.pop('nose up')
@@ -89,7 +92,8 @@ def check_leaning(
     for words, tilt in felt.items():
         good = tilt[np.isfinite(tilt)]
         least = LEANS + (by_zero if words == 'rolled to the right' else 0.0)
-        if len(good) < FEWEST or abs(np.mean(good)) < least:
+        enough = HILL if words == 'nose up' and climbs is None else FEWEST
+        if len(good) < enough or abs(np.mean(good)) < least:
             continue
         text = (
             f'{where}: it holds gravity as if the vehicle were {words} by '
@@ -100,14 +104,19 @@ def check_leaning(
     return found
 
 
-def _climbing(channels: Channels) -> float:
-    """Slope of the road in the mean by the fixes; nothing where there are none."""
-    if 'gnss' not in channels or channels.width('gnss') < 3:
-        return 0.0
-    place = np.column_stack([channels.of('gnss', axis) for axis in range(3)])
-    known = place[np.isfinite(place).all(axis=1)]
-    way = float(np.hypot(*np.diff(known[:, :2], axis=0).T).sum()) if len(known) > 1 else 0.0
-    return float(known[-1, 2] - known[0, 2]) / way if way > 0.0 else 0.0
+def _climbing(channels: Channels) -> float | None:
+    """Slope of the road in the mean by fixes or vertical velocities; None where neither tells."""
+    if 'gnss' in channels and channels.width('gnss') > 2:
+        place = np.column_stack([channels.of('gnss', axis) for axis in range(3)])
+        known = place[np.isfinite(place).all(axis=1)]
+        way = float(np.hypot(*np.diff(known[:, :2], axis=0).T).sum()) if len(known) > 1 else 0.0
+        return float(known[-1, 2] - known[0, 2]) / way if way > 0.0 else 0.0
+    if 'gnss_velocity' not in channels or channels.width('gnss_velocity') < 3:
+        return None
+    east, north, up = (channels.of('gnss_velocity', axis) for axis in range(3))
+    way = float(np.nansum(np.hypot(east, north)))
+    told = float(np.nanstd(up)) > 0.0  # else it is a field that is not used
+    return float(np.nansum(up)) / way if told and way > 0.0 else None
 
 
 def _judged(rate: Array, tilt: Array, where: str) -> list[Finding]:
