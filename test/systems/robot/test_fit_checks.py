@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robot_cases import URDF, changed, found, ideal
+from robot_cases import URDF, changed, found, ideal, recorded
 from scipy.signal import lfilter
 
 from veh_identification.findings import Finding
-from veh_identification.simulation.robot.scenarios import random_arm
+from veh_identification.simulation.robot.scenarios import Payload, random_arm
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import estimate_findings
@@ -103,7 +103,7 @@ def test_a_zero_that_no_motion_tells_is_named(clean: ArmRecording) -> None:
 def test_a_scale_of_all_angles_that_no_motion_tells_is_noted(clean: ArmRecording) -> None:
     told = [one for one in estimate_findings(found([clean])) if 'scale' in one.code]
     assert [(one.level, one.code) for one in told] == [('note', 'angle_scale_not_checked')]
-    assert 'to 6' in told[0].text
+    assert 'to 7' in told[0].text
 
 
 def test_angles_that_are_none_of_a_joint(clean: ArmRecording) -> None:
@@ -196,3 +196,17 @@ def test_slow_friction_that_no_model_tells_is_no_change(clean: ArmRecording, see
     )
     for recording in (rubbing, short):
         assert 'changes' not in [one.code for one in estimate_findings(found([recording]))]
+
+
+def test_a_load_that_the_description_leaves_out_is_no_other_unit() -> None:
+    """Before: joint 5 at 14 times what the URDF asks for, said to be another unit."""
+    arm = random_arm('arm_6_axis.urdf', 21)
+    load = Payload(6.0, np.array([0.03, 0.02, 0.12]), 0.02 * np.eye(3))
+    loaded = recorded(arm, 'loaded', 3, load)
+    (told,) = whole_findings(load_robot(URDF), [loaded], Configuration())
+    assert (told.level, told.code) == ('warn', 'load_unknown')
+    assert 'about 5.5 kg at link_6' in told.text
+    # One joint in another unit is no load: the other joints know of none.
+    other = changed(loaded, effort=loaded.effort * [1, 1, 1, 1, 9, 1])
+    (told,) = whole_findings(load_robot(URDF), [other], Configuration())
+    assert (told.level, told.code) == ('bad', 'effort_scale')

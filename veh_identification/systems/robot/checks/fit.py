@@ -18,15 +18,17 @@ import numpy as np
 from veh_identification.checks.slices import Slices, finished
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
-from veh_identification.identification.repetition import clusters_of
+from veh_identification.identification.repetition import LEAST_CLUSTERS, clusters_of
 from veh_identification.systems.robot.estimation.estimate import Estimate
 from veh_identification.systems.robot.estimation.unknowns import orthonormal, slope_of
 from veh_identification.systems.robot.model import ArmModel
-from veh_identification.types import Array, IntArray
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: Deviations from zero at which an error is told: friction and ripple, which no model quite
 #: tells, lean on the errors too (clean arms reach 5).
 SURE = 8.0
+#: Clusters that are tried as one: friction of a drive is alike for seconds.
+JOINED = (1, 2, 4, 8)
 #: A zero of a joint that may be farther off than this (degrees) without being told is named.
 UNSEEN = 5.0
 #: The same of a scale of all angles (per cent).
@@ -299,6 +301,9 @@ class _Left:
         self.clusters = self.clusters - self.clusters.min(initial=0)
         self.basis = orthonormal((fitted.W / self.sigma[:, None])[self.there])
         self.left = self._beside((fitted.Y / self.sigma)[self.there])
+        # What was fitted leaves less than the errors were, far less where few rows differ.
+        rows = float(_different(self.there, self.left).sum())
+        self.freedom = float(np.sqrt(max(1.0 - self.basis.shape[1] / max(rows, 1.0), 1e-9)))
 
     def _beside(self, values: Array) -> Array:
         return np.asarray(values - self.basis @ (self.basis.T @ values))
@@ -312,10 +317,18 @@ class _Left:
             return None
         value = float(column @ self.left) / power
         after = self.left - value * column
-        score = np.bincount(self.clusters, column * after)
-        std = float(np.sqrt(score @ score)) / power
+        std = self._spread(column * after) / power
         rms = float(self.left @ self.left), float(after @ after)
         return Told(error, value, max(std, 1e-300), float(np.sqrt(rms[0] / max(rms[1], 1e-300))))
+
+    def _spread(self, products: Array) -> float:
+        """Deviation of a sum over rows by that over clusters; longer ones where errors last."""
+        sums, sizes = np.bincount(self.clusters, products), []
+        for joined in JOINED:
+            parts = np.add.reduceat(sums, np.arange(0, len(sums), joined))
+            if joined == 1 or len(parts) >= LEAST_CLUSTERS:
+                sizes.append(float(np.sqrt(parts @ parts)))
+        return max(sizes) / self.freedom
 
     def take(self, error: Error) -> None:
         """From now on the error is an unknown like the others."""
@@ -582,6 +595,19 @@ def _rest(fitted: Fitted, part: slice, sigma: Array) -> _Rest:
     left, taken = np.zeros(Y.shape), np.zeros(Y.shape)
     left[there] = y - basis @ (basis.T @ y)
     taken[there] = np.square(basis).sum(axis=1)
+    squares = np.square(left).sum(axis=0)
+    return _Rest(squares, there.sum(axis=0), taken.sum(axis=0), _alike(left))
+
+
+def _alike(left: Array) -> Array:
+    """Correlation of what is left of neighbouring rows (M, joints), zero where there are none."""
     products, squares = (left[1:] * left[:-1]).sum(axis=0), np.square(left).sum(axis=0)
-    alike = np.clip(products / np.maximum(squares, 1e-30), 0.0, MOST_ALIKE)
-    return _Rest(squares, there.sum(axis=0), taken.sum(axis=0), alike)
+    return np.clip(products / np.maximum(squares, 1e-30), 0.0, MOST_ALIKE)
+
+
+def _different(there: BoolArray, left: Array) -> Array:
+    """As how many rows that have nothing in common those of each joint count."""
+    table = np.zeros(there.shape)
+    table[there] = left
+    alike = _alike(table)
+    return np.asarray(there.sum(axis=0) * (1.0 - alike) / (1.0 + alike))

@@ -21,7 +21,7 @@ from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.processing import Segment, cutoff_of, on_grid, segments_of
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.systems.robot.setup import effort_masks, fixed_tree, locked_joints
-from veh_identification.types import Array, IntArray
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: Share of the efforts that a fit may leave before causes are looked for.
 POOR_FIT = 0.03
@@ -40,6 +40,10 @@ TURNS = (np.pi / 2.0, -np.pi / 2.0, np.pi)
 PUSHED = 10.0
 #: Efforts over those that the URDF asks for: beyond these the unit is doubted.
 LEAST_SCALE, LARGEST_SCALE = 0.2, 5.0
+#: No two units are so far apart: the URDF asks for next to nothing in such a motion.
+NO_UNIT = 1e4
+#: A load is nearer to its link than that (m), and leaves this share of what was left without it.
+LOAD_REACH, LOAD_LEAVES = 1.0, 0.6
 #: Logarithms of these within which all joints share one unit, and beyond which they do not.
 ALIKE, APART = np.log(3.0), np.log(15.0)
 
@@ -118,6 +122,39 @@ class Look:
         further = (0, columns - len(known))
         return np.pad(known, further), np.pad(size, further)
 
+    @property
+    def last_link(self) -> str:
+        """That at the end of the chain, which holds a load."""
+        return [column.body for column in self.model.base.columns if column.body][-1]
+
+    def load(self, joints: BoolArray, gains: Array) -> float | None:
+        """Mass at the last link beside the URDF that explains the efforts of some joints (they
+        are few times what they were then); None where none does. `gains`: of currents, else ones.
+        """
+        W, Y = self._rows()
+        Y, columns = gains * Y, self.model.base.columns
+        count, names = len(columns), [column.name for column in columns]
+        last = self.last_link
+        held = [f'{last}.{name}' for name in ('M', 'MSx', 'MSy', 'MSz')]
+        if not set(held) <= set(names):
+            return None
+        own = [k for k, column in enumerate(columns) if column.body == '']
+        free = [*(names.index(name) for name in held), *own, *range(count, W.shape[2])]
+        scale = np.sqrt(np.nanmean(Y**2, axis=0))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        values = columns.values(self.model.tree)
+        beyond = (Y - W[:, :, :count] @ values) / scale
+        A, there = W[:, :, free] / scale[:, None], np.isfinite(beyond)
+        left = []
+        for first in (len(held), 0):  # without a load, and with one
+            x = np.linalg.lstsq(A[:, :, first:][there], beyond[there], rcond=1e-8)[0]
+            left.append(np.nanstd(beyond - A[:, :, first:] @ x, axis=0)[joints])
+        mass = float(x[0])
+        reach = float(np.linalg.norm(x[1:4])) / mass if mass > 0.0 else np.inf
+        arm = sum(values[k] for k, name in enumerate(names) if name.endswith('.M'))
+        known = mass < arm and reach < LOAD_REACH
+        return mass if known and (left[1] < LOAD_LEAVES * left[0]).all() else None
+
     def scales(self) -> Array:
         """Efforts over those of the URDF's masses (joints,); nan where those are small."""
         W, Y = self._rows()
@@ -138,7 +175,7 @@ class Look:
             used = norms > 0.0
             x, *_ = np.linalg.lstsq(A[:, used] / norms[used], Y[there, j], rcond=1e-8)
             part = np.std(urdf[there, j]) * abs(x[0] / norms[0])
-            if part > 0.2 * np.std(Y[there, j]):
+            if part > 0.2 * np.std(Y[there, j]) and abs(x[0] / norms[0]) < NO_UNIT:
                 found[j] = x[0] / norms[0]
         return found
 
@@ -346,7 +383,8 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
         return [], False
     scales = look.scales()
     gains = np.array([c.gains.get(n, 1.0) for n in look.model.joints])
-    scales = scales * (gains if c.effort == 'current' else 1.0)
+    gains = gains if c.effort == 'current' else np.ones(len(gains))
+    scales = scales * gains
     told = np.isfinite(scales)
     if told.sum() < 1:
         return [], False
@@ -368,12 +406,21 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
     if not wrong.any():
         return [], False
     names = [n for n, w in zip(look.model.joints, wrong, strict=True) if w]
+    load = look.load(wrong, gains) if (scales[wrong] > LARGEST_SCALE).all() else None
     listing = ', '.join(f'{s:.3g}' for s in scales[wrong])
     hint = 'another unit, or masses in the URDF that are far off'
     if alike and 3e-4 < middle < 3e-3:
         hint = 'kN m, or masses of the URDF in g?'
     elif middle < LEAST_SCALE and c.effort == 'torque':
         hint = 'currents? set effort: current and gains'
+    if load is not None:
+        text = (
+            f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses '
+            f'of the URDF ask for, as a load of about {load:.2g} kg at {look.last_link} does: '
+            'what is found of that link holds the load; name the recording under payloads to tell '
+            'it from the arm'
+        )
+        return [Finding('warn', 'load_unknown', text, topic)], False
     everywhere = bool((wrong == told).all()) and bool((scales[told] > 0.0).all())
     # Masses of one URDF are not off by so different factors.
     apart = float(np.ptp(np.log(np.abs(scales[told])))) > APART
