@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.channels import Channels
+from veh_identification.checks.courses import turn_relations
 from veh_identification.checks.motion import Story, _pairs, check_motion
 
 rng = np.random.default_rng(5)
@@ -213,3 +214,21 @@ def test_wheels_that_lock_are_no_pair_of_the_acceleration():
     assert np.isnan(pair.b[near]).all()
     assert np.abs(pair.b[np.isfinite(pair.b)]).max() < 1.5
     assert np.isfinite(pair.b[(channels.grid > 25.0) & (channels.grid < 55.0)]).all()
+
+
+def test_a_turn_that_has_not_ended_tells_no_scale_of_the_gyroscope():
+    """The slip angle of the bend is still in the course: 7 % of the first 45 degrees."""
+    yaw_rate = np.where(TIME > 12.0, 0.28, 0.0)
+    heading = np.cumsum(yaw_rate) * 0.05
+    slip = np.where(TIME > 12.0, 0.045, 0.0)
+    until = TIME < 14.9
+    ground = SPEED * np.exp(1j * (heading + slip))
+    tables = {
+        'imu': (TIME[until], np.column_stack([0.0 * yaw_rate, 0.0 * yaw_rate, yaw_rate])[until]),
+        'gnss_velocity': (TIME[until], np.column_stack([ground.real, ground.imag])[until]),
+        'gnss': (TIME[until], way()[until]),
+    }
+    (relation,) = turn_relations(Channels(tables), np.interp(np.arange(149) * 0.1, TIME, yaw_rate))
+    known = np.isfinite(relation.measured + relation.predicted)
+    a, b = relation.measured[known], relation.predicted[known]
+    assert relation.tolerance > abs(np.log(a @ b / (b @ b))) > 0.05

@@ -22,9 +22,9 @@ OVER, FAST = 5.0, 3.0
 #: Turn (rad, standard deviation) that tells a scale, and its tolerance (in logarithms): on clean
 #: simulated drives it is right to 1.3 %.
 LEAST_TURN, TURN_TOLERANCE = 0.1, 0.05
-#: What slip angles and noise make of one such turn (rad), and how many deviations of a slope are
-#: no chance.
-TURN_NOISE, TURN_SIGMAS = 0.006, 3.0
+#: What slip angles make of one such turn that has not ended (rad), and how many deviations of a
+#: slope are no chance.
+TURN_NOISE, TURN_SIGMAS = 0.01, 3.0
 #: A zero that wanders by less (rad/s) within what is looked at is usual, and deviations that are
 #: no chance.
 WANDERED, WANDERING_SIGMAS = 0.02, 6.0
