@@ -98,3 +98,10 @@ def test_our_own_missing_module_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr('veh_identification.cli.main.build_parser', broken)
     with pytest.raises(ModuleNotFoundError):
         main(['info', 'x'])
+
+
+def test_metadata_without_requirements_is_what_colcon_installs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor.metadata, 'requires', lambda _: None)
+    assert 'numpy' in [one.name for one in doctor.requirements()]

@@ -115,9 +115,11 @@ def _shared_files() -> Line:
 def requirements() -> list[Requirement]:
     """What pip was told that this package needs; where pip does not know it, what ROS installs."""
     try:
-        declared = metadata.requires(PACKAGE) or []
+        declared = metadata.requires(PACKAGE)
     except metadata.PackageNotFoundError:
-        declared = _from_project()
+        declared = None
+    # What colcon installs has metadata, but no requirements in them.
+    declared = declared or _from_project()
     return [one for one in map(requirement, declared) if one is not None]
 
 
