@@ -12,6 +12,7 @@ import pytest
 from live_harness import Item, Sink
 
 from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.node import ErrorEkf
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.graph import find_config
@@ -323,7 +324,11 @@ def test_services(circle, tmp_path):
     Path(file).write_bytes(b'nonsense')
     with pytest.raises(StateError, match='not a stored state'):
         node._load()
+    node._note(Finding('warn', 'rack_lost', 'of the start that is over now'))
     node.observer.reset('again')
+    # A burst ends one start and makes another between two messages.
+    node._note(Finding('warn', 'heading_unknown', 'of the next start'))
+    assert [one.code for one in node.report.notes] == ['heading_unknown']
     with pytest.raises(EstimationError, match='nothing is observed yet'):
         node._save()
     assert 'the datum is kept' in node._reset()

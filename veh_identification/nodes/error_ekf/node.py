@@ -67,6 +67,7 @@ class ErrorEkf:
         self.report = ErrorEkfReport(self.face, self.observer, node.get_load())
         self._steps = 0
         self._running = False
+        self._noted = 0  # start that the notes are about
         self.face.advertise()
         create = node.create_publisher
         self._diagnostics = create(
@@ -97,6 +98,10 @@ class ErrorEkf:
 
     def _note(self, finding: Finding) -> None:
         """What the system says while it starts or changes."""
+        start = self.observer.starts + (self.observer.session is None)
+        if start != self._noted:  # a burst may end one start and make another at once
+            self.report.notes.clear()
+        self._noted = start
         self.report.notes.append(finding)
         log_finding(self._node.get_logger(), finding)
 
