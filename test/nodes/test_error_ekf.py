@@ -314,6 +314,7 @@ def test_services(circle, tmp_path):
     gap = np.diff([stamp_ns(m) for m in odometry]).max() * 1e-9
     assert 0.1 < gap < 0.25  # from the load to the first sample after it was enabled again
     session: Any = node.observer.session
+    node._note(Finding('warn', 'rack_lost', 'of the start that is over soon'))
     truth = read_columns(circle, {'truth/odom': None})['truth/odom']
     last = odometry[-1]
     x = np.interp(stamp_ns(last), truth.stamps_ns, truth['pose.pose.position.x'])
@@ -324,7 +325,6 @@ def test_services(circle, tmp_path):
     Path(file).write_bytes(b'nonsense')
     with pytest.raises(StateError, match='not a stored state'):
         node._load()
-    node._note(Finding('warn', 'rack_lost', 'of the start that is over now'))
     node.observer.reset('again')
     # A burst ends one start and makes another between two messages.
     node._note(Finding('warn', 'heading_unknown', 'of the next start'))
