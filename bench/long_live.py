@@ -38,6 +38,8 @@ PART = 'long-live'
 HOURS, PERIOD = 2.0, 120.0
 #: Seconds after which the last messages are used and told.
 SETTLE = 5.0
+#: Seconds within which the topics of the nodes must be found.
+DISCOVERY = 30.0
 #: What the nodes publish is kept until it is read.
 DEPTH = 100_000
 #: Where the stamp of a header is in a message: behind the four bytes that tell the encoding.
@@ -122,7 +124,14 @@ def run_live(plan: Plan, day: Day) -> tuple[Watch, float]:
 def _listen(engine: Any, watch: Watch) -> None:
     """Hand on whatever the nodes publish."""
     listener = engine.create_node('bench_long_live')
-    for topic, typename in engine.graph.published_topics().items():
+    end = time.monotonic() + DISCOVERY
+    while '/diagnostics' not in engine.graph.published_topics() and time.monotonic() < end:
+        engine.spin(0.1)
+    engine.spin(0.5)  # the others of its topics
+    topics = engine.graph.published_topics()
+    if '/diagnostics' not in topics:
+        raise RuntimeError(f'no topic of a node was found within {DISCOVERY:g} s')
+    for topic, typename in topics.items():
 
         def take(received: Any, topic: str = topic, typename: str = typename) -> None:
             watch.write(topic, typename, received.payload, received.received_ns, qos=None)
