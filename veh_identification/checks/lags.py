@@ -125,17 +125,17 @@ def check_lags(
     shown = '; '.join(
         f'{one.pair.text}: {one.seconds:+.2f} s' for one in lags if one.off((), 0.0) > 1.0
     )
-    left, sensors, delay = _blamed(lags, where, groups)
-    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
+    blamed = _blamed(lags, where, groups, plain)
+    if blamed is None:
         text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
         return [Finding('warn', 'sensors_disagree', text)]
-    place = _place(sensors, where)
+    place, delay, evidence = blamed
     word = 'later' if delay > 0.0 else 'earlier'
     text = (
         f'{place}: its values come {abs(delay):.2f} s {word} than their stamps say '
         f'({shown}): correct its stamps or give its delay'
     )
-    return [Finding('bad', 'late', text, place, plain / max(left, 0.1))]
+    return [Finding('bad', 'late', text, place, evidence)]
 
 
 def check_drift(
@@ -163,23 +163,26 @@ def check_drift(
     plain = _worst(lags, (), 0.0)
     if plain < 1.0 or len(lags) < 2:
         return []
-    left, sensors, grown = _blamed(lags, where, groups)
-    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
+    blamed = _blamed(lags, where, groups, plain)
+    if blamed is None:
         return []
-    place, moved = _place(sensors, where), 2.0 * abs(grown)
+    place, grown, evidence = blamed
+    moved = 2.0 * abs(grown)
     shown = '; '.join(f'{one.pair.text}: {2.0 * one.seconds:+.2f} s' for one in lags)
     word = 'behind' if grown > 0.0 else 'ahead of'
     text = (
         f'{place}: its values come further and further {word} the others, by about {moved:.2f} s '
         f'in what was heard ({shown}): its clock runs at another rate, or messages queue up'
     )
-    return [Finding('warn', 'clock_drift', text, place, plain / max(left, 0.1))]
+    return [Finding('warn', 'clock_drift', text, place, evidence)]
 
 
 def _blamed(
-    lags: Sequence[Lag], where: Mapping[str, str], groups: Sequence[Group]
-) -> tuple[float, Group, float]:
-    """What one late sensor leaves, which it is, and by how much."""
+    lags: Sequence[Lag], where: Mapping[str, str], groups: Sequence[Group], plain: float
+) -> tuple[str, float, float] | None:
+    """The one late sensor (its topics), by how much, and how many times less than `plain` it
+    leaves; None where no single one explains the lags.
+    """
     tried = []
     for sensors in (*((name,) for name in where), *groups):
         told = [one.sign(sensors) * one.seconds for one in lags if one.sign(sensors)]
@@ -190,7 +193,10 @@ def _blamed(
             left = _worst(lags, sensors, delay) + 0.3 * (delay < 0.0)
             tried.append((left + PART * _is_part(sensors, where), left, sensors, delay))
     _, left, sensors, delay = min(tried, default=(np.inf, np.inf, (), 0.0))
-    return left, sensors, delay
+    evidence = plain / max(left, 0.1)
+    if left >= 1.0 or evidence < CONVINCING:
+        return None
+    return _place(sensors, where), delay, evidence
 
 
 def _place(sensors: Group, where: Mapping[str, str]) -> str:

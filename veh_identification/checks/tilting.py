@@ -9,6 +9,7 @@ unit that is 57 times too large, not for scales.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,17 +45,11 @@ def check_tilting(
     gravity: float,
 ) -> list[Finding]:
     """Rates about x and y of the wrong sign, or in degrees."""
-    speed = channels.forward_speed()
-    if speed is None:
+    felt = _felt(channels, rates, forces, gravity)
+    if felt is None:
         return []
-    forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
-    zero = turn_zero(channels, rates[2]) or 0.0
-    felt = (
-        (forces[1] - forward * (rates[2] - zero)) / gravity,
-        (slope(channels.grid, forward) - forces[0]) / gravity,
-    )
     found: list[Finding] = []
-    for axis, rate, tilt in zip('xy', rates, felt, strict=False):
+    for axis, rate, tilt in zip('xy', rates, (felt.rolled, -felt.nose_up), strict=False):
         found += _judged(rate, tilt, f'{where} angular_velocity.{axis}')
     return found
 
@@ -71,25 +66,16 @@ def check_leaning(
     What is felt along y beside speed times yaw rate, and along x beside the change of speed and
     what satellites see the vehicle climb.
     """
-    speed = channels.forward_speed()
-    if speed is None:
-        return []
-    forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
-    if not np.isfinite(forward).any():
+    felt = _felt(channels, rates, forces, gravity)
+    if felt is None:
         return []
     # A zero of the yaw rate is felt as a lean that grows with the speed: 0.068 rad/s of a
     # telephone at 17 m/s are 7 degrees.
-    zero = turn_zero(channels, rates[2])
-    by_zero = 0.0 if zero is not None else ZERO * float(np.nanmean(np.abs(forward))) / gravity
+    by_zero = 0.0 if felt.zero is not None else ZERO * felt.speed / gravity
     climbs = _climbing(channels)
-    felt = {
-        'rolled to the right': (forces[1] - forward * (rates[2] - (zero or 0.0))) / gravity,
-        'nose up': (forces[0] - slope(channels.grid, forward)) / gravity - (climbs or 0.0),
-    }
-    if len(channels.grid) < 2 or not np.isfinite(felt['nose up']).any():
-        felt.pop('nose up')
+    tilts = {'rolled to the right': felt.rolled, 'nose up': felt.nose_up - (climbs or 0.0)}
     found = []
-    for words, tilt in felt.items():
+    for words, tilt in tilts.items():
         good = tilt[np.isfinite(tilt)]
         least = LEANS + (by_zero if words == 'rolled to the right' else 0.0)
         enough = HILL if words == 'nose up' and climbs is None else FEWEST
@@ -102,6 +88,33 @@ def check_leaning(
         )
         found.append(Finding('warn', 'imu_turned', text, where, abs(float(np.mean(good)))))
     return found
+
+
+class _Felt(NamedTuple):
+    """Gravity in the horizontal forces of a vehicle that drives, nan where it does not."""
+
+    rolled: Array  # beside speed times yaw rate, to the right
+    nose_up: Array  # beside the change of speed
+    speed: float  # in the mean
+    zero: float | None  # of the yaw rate, taken off; None: no course tells it
+
+
+def _felt(
+    channels: Channels, rates: Sequence[Array], forces: Sequence[Array], gravity: float
+) -> _Felt | None:
+    speed = channels.forward_speed()
+    if speed is None or len(channels.grid) < 2:
+        return None
+    forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
+    if not np.isfinite(forward).any():
+        return None
+    zero = turn_zero(channels, rates[2])
+    return _Felt(
+        (forces[1] - forward * (rates[2] - (zero or 0.0))) / gravity,
+        (forces[0] - slope(channels.grid, forward)) / gravity,
+        float(np.nanmean(np.abs(forward))),
+        zero,
+    )
 
 
 def _climbing(channels: Channels) -> float | None:

@@ -206,6 +206,8 @@ def test_a_load_that_the_description_leaves_out_is_no_other_unit() -> None:
     (told,) = whole_findings(load_robot(URDF), [loaded], Configuration())
     assert (told.level, told.code) == ('warn', 'load_unknown')
     assert 'about 5.5 kg at link_6' in told.text
+    assert 'load_unknown' in [one.code for one in live(loaded)]
+    assert 'effort_scale' not in [one.code for one in live(loaded)]
     # One joint in another unit is no load: the other joints know of none.
     other = changed(loaded, effort=loaded.effort * [1, 1, 1, 1, 9, 1])
     (told,) = whole_findings(load_robot(URDF), [other], Configuration())
