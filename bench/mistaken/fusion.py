@@ -408,7 +408,9 @@ MISTAKES = {
         ('antenna_place', 'antenna_y_found', 'poses_disagree'),
     ),
     'antenna ahead given as behind': Mistake(
-        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place', 'poses_disagree')
+        given(gnss__position=[-1.2, 0.0, 1.2]),
+        ('antenna_place', 'poses_disagree'),
+        noted=('antenna_untold',),
     ),
     'gyro in deg/s from the middle on': Mistake(
         edited(imu_data=after(20.0, mapped(GYRO, 57.2958))), ('unit', 'changes')

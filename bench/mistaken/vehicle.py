@@ -229,9 +229,12 @@ MISTAKES = {
     'antenna at the origin, no transform': Mistake(
         described(transforms=False, sensors__gps__position=[0.0, 0.0, 0.0]),
         ('antenna_place', 'mounting_unknown'),
+        noted=('antenna_untold',),
     ),
     'antenna ahead given as behind, no transform': Mistake(
-        described(transforms=False, sensors__gps__position=[-1.2, 0.0, 1.2]), ('antenna_place',)
+        described(transforms=False, sensors__gps__position=[-1.2, 0.0, 1.2]),
+        ('antenna_place',),
+        noted=('antenna_untold',),
     ),
     'gyro in deg/s from the middle on': Mistake(
         edited(imu=after(20.0, mapped(GYRO, DEGREES))), ('unit', 'changes')
@@ -310,7 +313,9 @@ MISTAKES = {
         edited(joints=rates_as_positions()), ('unit',)
     ),
     'antenna x and y exchanged, no transform': Mistake(
-        described(transforms=False, sensors__gps__position=[0.0, 1.2, 1.2]), ('antenna_place',)
+        described(transforms=False, sensors__gps__position=[0.0, 1.2, 1.2]),
+        ('antenna_place',),
+        noted=('antenna_untold',),
     ),
     'steering ratio 1.3 times too large': Mistake(steering(lambda a: 1.3 * a), ('scale',)),
 }

@@ -86,10 +86,13 @@ def test_the_place_of_an_antenna_is_told_where_it_is_known():
     assert check_antenna(channels, turn, (3.0, 0.0), 'gnss.position') == []
 
 
-def test_hardly_any_bend_tells_no_place():
+@pytest.mark.parametrize('turning', [0.022, 0.001])
+def test_hardly_any_bend_tells_no_place_and_that_is_said(turning: float):
     """Six deviations away, yet each of them is metres: what is not modelled is as large."""
-    channels, turn = swinging(0.022, 30.0, vary=1.0)
-    assert check_antenna(channels, turn, (0.0, 0.0), 'gnss.position') == []
+    channels, turn = swinging(turning, 30.0, vary=1.0)
+    (found,) = check_antenna(channels, turn, (0.0, 0.0), 'gnss.position')
+    assert (found.level, found.code) == ('note', 'antenna_untold')
+    assert 'slow turns' in found.text
 
 
 def test_latitude_and_longitude_exchanged_are_told_from_axes_of_the_velocity():

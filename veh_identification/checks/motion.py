@@ -176,7 +176,10 @@ def _told(story: Story) -> list[Finding]:
     if not found and story.antenna is not None:
         entry = story.entries.get('antenna', '')
         delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
-        found += check_antenna(channels, rates[2], story.antenna, entry, delay)
+        told = check_antenna(channels, rates[2], story.antenna, entry, delay)
+        noted = [one for one in told if one.level == 'note']
+        found += [one for one in told if one.level != 'note']
+        return [*(found or late), *noted]
     return found or late
 
 

@@ -29,8 +29,9 @@ ASIDE, BEARING_SIGMAS, DELAYED = 0.02, 6.0, 1.0
 #: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
 #: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
 SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
-#: A place that is known worse than this (m) is none: what is not modelled is larger than noise.
-KNOWN = 0.5
+#: A place that is known worse than this (m) is none: what is not modelled is larger than noise;
+#: worse than the other, it is a place that hardly confirms the description.
+KNOWN, CONFIRMED = 0.5, 0.25
 #: Usual slip angles (rad a m/s^2) and delays (s).
 SLIP, DELAY = 0.008, 0.03
 #: Scatter of fixes over what they state that is told, in so many of them; jerk (m/s^3).
@@ -324,8 +325,9 @@ def check_antenna(
     entry: str,
     delay: float = DELAY,
 ) -> list[Finding]:
-    """Where the antenna is by how it swings in turns; `given`: x and y of the description,
-    `delay`: how late its velocity may be (seconds).
+    """Where the antenna is by how it swings in turns, or a note that nothing tells it.
+
+    `given`: x and y of the description, `delay`: how late its velocity may be (seconds).
 
     Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
     compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
@@ -338,8 +340,10 @@ def check_antenna(
     speed = np.hypot(east, north)
     with np.errstate(invalid='ignore'):
         good = np.isfinite(turn + speed) & (speed > SWINGING)
-    if good.sum() < MANY or not np.std(turn[good]) > 0.015:
+    if good.sum() < MANY:
         return []
+    if not np.std(turn[good]) > 0.015:
+        return [_untold('it hardly turns', given, entry)]
     w, v, t = turn[good], speed[good], channels.grid[good]
     heading = np.cumsum(np.where(np.isfinite(turn), turn, 0.0))[good] * STEP
     apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
@@ -350,6 +354,8 @@ def check_antenna(
     value, sigma = fitted(columns, apart, (np.inf, SLIP, delay, np.inf, np.inf))
     if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
         found += _swing('x', value, sigma, given[0], entry)
+        if not found and sigma > CONFIRMED:
+            found.append(_untold(f'its swing tells x to +- {sigma:.1f} m only', given, entry))
     rolling = channels.forward_speed()
     if rolling is not None and rolling[0] != 'gnss_velocity':
         forward = rolling[1][good]
@@ -363,6 +369,15 @@ def check_antenna(
             value, sigma = fitted(columns, difference, (np.inf,) * 3 + LOST)
             found += _swing('y', value, sigma, given[1], entry)
     return found
+
+
+def _untold(why: str, given: tuple[float, float], entry: str) -> Finding:
+    x, y = given
+    text = (
+        f'nothing confirms where the antenna is ({why}): base_link is as far off as x = {x:.2f} m '
+        f'and y = {y:.2f} m ({entry} or /tf_static) are; slow turns to both sides would tell'
+    )
+    return Finding('note', 'antenna_untold', text, entry)
 
 
 def fitted(columns: list[Array], wanted: Array, priors: tuple[float, ...]) -> tuple[float, float]:

@@ -100,7 +100,9 @@ def test_a_car_without_mistakes_is_left_alone(seed):
     assert found(samples) == []
     without = {k: v for k, v in samples.items() if k not in ('gps', 'gps_velocity')}
     assert found(without) == []
-    assert found({k: v for k, v in samples.items() if k in ('imu', 'gps')}) == []
+    # (fixes alone tell the place of their antenna too badly: that is said, and is no reproach)
+    few = found({k: v for k, v in samples.items() if k in ('imu', 'gps')})
+    assert {(one.level, one.code) for one in few} <= {('note', 'antenna_untold')}
 
 
 @pytest.mark.parametrize(

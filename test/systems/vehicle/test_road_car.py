@@ -74,6 +74,23 @@ def test_a_car_that_is_already_driving(tmp_path, yaw):
     assert all(count.rejected == 0 for count in filter_.counts.values())
 
 
+@pytest.mark.parametrize(
+    ('seconds', 'said'), [(2.5, ('warn', 'heading_unknown')), (16.0, ('note', 'heading_found'))]
+)
+def test_an_unknown_heading_is_said_as_long_as_it_is_true(tmp_path, seconds, said):
+    """The car stands longer than a start waits: a warning while it is, then a note."""
+
+    def speed(t):
+        return np.interp(t, [11.0, 14.0], [0.0, 8.0])
+
+    bag = cases.write(tmp_path / 'bag', cases.drive(seconds, speed, bends, 2.0))
+    _, _, filter_, found = observed(bag, tmp_path)
+    assert found.session.sources['heading'] == 'unknown until the car moves'
+    told = [(one.level, one.code) for one in filter_.findings() if 'heading' in one.code]
+    assert told == [said]
+    assert not [one for one in found.session.start.findings if 'heading' in one.code]
+
+
 def test_an_outage_drifts_less_than_dead_reckoning(tmp_path):
     drive = cases.drive(20.0, cruise, bends, 0.4)
     bag = cases.write(tmp_path / 'bag', drive, silent=[(10.0, 20.0)])

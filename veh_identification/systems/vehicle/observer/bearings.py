@@ -32,6 +32,7 @@ class Bearings:
     placed: bool
     aligned: bool
     confirmed: bool = False  # a course over ground has agreed with the heading
+    found: float | None = None  # when a heading was found of which nothing was known [s]
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
     anchored: float = 0.0  # when that was [s]
     away: tuple[float, float] | None = None  # the first of the last fixes, all far from it
@@ -108,7 +109,7 @@ def _turn_to(filter_: CarFilter, course: Array, deviation: float, speed: float) 
         change = np.zeros(n)
         change[:2] = course[:2] - arm - frame[1, 0:2]
         _shift(filter_, np.zeros(n), change)
-    filter_.bearings.aligned = True
+    filter_.bearings.aligned, filter_.bearings.found = True, filter_.time
     filter_.forget(YAW, deviation**2)
     # what was along east and north before meant other directions
     blocks = (0, n, 2 * n)[: filter_.orders]

@@ -10,6 +10,7 @@ from veh_identification.types import Array
 class CarFilter(Protocol):
     """The part of `VehicleErrorEKF` that they read and correct."""
 
+    time: float
     P: Array
     parameters: Array
     orders: int

@@ -324,9 +324,8 @@ def _heading(
         return found, (Finding('warn', 'heading_contradicted', text, where),)
     if found is not None:
         return found, ()
-    text = 'heading at the start is unknown: it is found when the car moves'
-    said = Finding('warn', 'heading_unknown', text, where)
-    return _Heading(0.0, UNKNOWN, bias, bias_deviation, 'unknown until the car moves'), (said,)
+    # (the filter says so as long as it is true)
+    return _Heading(0.0, UNKNOWN, bias, bias_deviation, 'unknown until the car moves'), ()
 
 
 class _Place(NamedTuple):

@@ -200,8 +200,11 @@ class VehicleErrorEKF(ErrorEKF):
             text = 'the place is not known before the first fix'
             found.append(Finding('warn', 'place_unknown', text))
         if not self.bearings.aligned:
-            text = 'the heading is not known until the car moves'
-            found.append(Finding('warn', 'heading_unknown', text))
+            text = 'the heading is not known: it is found when the car moves'
+            found.append(Finding('warn', 'heading_unknown', text, 'observer.initial_yaw'))
+        elif self.bearings.found is not None:
+            text = f'from {self.bearings.found:.2f} s on the heading is known'
+            found.append(Finding('note', 'heading_found', text, 'observer.initial_yaw'))
         return found
 
     def _calibration(self) -> list[Finding]:
