@@ -374,8 +374,9 @@ def check_antenna(
 def _untold(why: str, given: tuple[float, float], entry: str) -> Finding:
     x, y = given
     text = (
-        f'nothing confirms where the antenna is ({why}): base_link is as far off as x = {x:.2f} m '
-        f'and y = {y:.2f} m ({entry} or /tf_static) are; slow turns to both sides would tell'
+        f'nothing confirms that the antenna is at x = {x:.2f} m and y = {y:.2f} m ({entry} or '
+        f'/tf_static): {why}. An error there moves base_link by as much; slow turns to both sides '
+        'would tell'
     )
     return Finding('note', 'antenna_untold', text, entry)
 
