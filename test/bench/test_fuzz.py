@@ -97,6 +97,7 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('buggy-circle', 'error_ekf', 1415555512),
         ('buggy-circle', 'error_ekf', 376773172),
         ('buggy-circle', 'error_ekf', 3582648974),
+        ('buggy-circle', 'error_ekf', 1245510788),
         ('drive', 'sensor_fusion', 3884180851),
         ('drive', 'sensor_fusion', 580245115),
         ('drive', 'sensor_fusion', 239881496),

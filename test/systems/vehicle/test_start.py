@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from vehicle_cases import write_circle
@@ -21,6 +23,7 @@ from veh_identification.systems.vehicle.observer.sensor_models import ARM, ON_TI
 from veh_identification.systems.vehicle.observer.start import (
     Start,
     _carried,
+    _creeping,
     _Motion,
     _wheel_angles,
     carried_back,
@@ -77,6 +80,25 @@ def test_a_sideslip_turns_what_is_not_known(by_course):
         assert found.yaw == at.yaw and found.position is at.position
         turned = np.arctan2(*found.velocity[::-1]) - np.arctan2(5.0, 12.0)
         assert turned == pytest.approx(-0.05) and np.hypot(*found.velocity) == pytest.approx(13.0)
+
+
+@pytest.mark.parametrize('rate', [0.0, 1.2, -0.8])
+@pytest.mark.parametrize('noise', [0.0, 0.1])
+def test_a_car_that_creeps_is_not_taken_for_one_that_stands(rate, noise):
+    """Counters of 40 teeth for a third of a second: 0.3 m/s are two teeth; one wheel is stuck."""
+    time = np.arange(150) * 0.002
+    tooth = 2.0 * np.pi / 40
+    angle = rate * time[:, None] + np.array([0.01, 0.05, 0.08, 0.12])
+    angle += noise * np.random.default_rng(3).standard_normal(angle.shape)
+    angle = tooth * np.round(angle / tooth)
+    angle[:, 1] = 7.0
+    car = load(share_directory() / 'config' / 'buggy.yaml')
+    none = Series(np.zeros(0), np.zeros((0, 4)))
+    found = _creeping(car, SimpleNamespace(wheel_rate=none, wheel_angle=Series(time, angle)))
+    assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.15 * abs(rate))
+    rates = np.tile(rate, (150, 4)) + noise * np.random.default_rng(4).standard_normal((150, 4))
+    found = _creeping(car, SimpleNamespace(wheel_rate=Series(time, rates)))
+    assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.02 * abs(rate))
 
 
 def started(by_fix):

@@ -36,6 +36,7 @@ NO_HEIGHT = 1e3  # deviation of a height before the first fix [m]
 STEEP = 0.1  # slope of a steep road
 NOWHERE = 1e4  # deviation of a place before the first fix [m]
 CARRIED = 0.01  # error of the way carried with wheels, over the way
+CREEPING, SURE = 0.5, 3.0  # data that tell whether wheels turn at all [s], and deviations of it
 FIRST = 0.2  # of data from which speed and yaw rate at the start are taken [s]
 COURSE_FIRST = 2.0  # of courses that give the heading, where the gyro bias is known [s]
 UNKNOWN = float(np.pi / np.sqrt(3.0))  # deviation of a heading of which nothing is known [rad]
@@ -249,6 +250,29 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
     return np.asarray(trapezoid(parts, time, axis=0), dtype=float)
 
 
+def _turning(time: Array, value: Array, order: int) -> float:
+    """Rate of a wheel by its rates (order 0) or angles (1); zero unless it surely turns."""
+    good = np.isfinite(value)
+    if good.sum() < 3 * (order + 1):
+        return 0.0
+    time, value = time[good], value[good]
+    columns = np.vander(time - time.mean(), order + 1)
+    fitted = np.linalg.lstsq(columns, value, rcond=None)[0]
+    noise = float(np.std(value - columns @ fitted))
+    sure = SURE * noise / float(np.linalg.norm(columns[:, 0]))
+    rate = float(fitted[0])
+    return rate if abs(rate) > max(STANDING, sure) else 0.0
+
+
+def _creeping(car: CarDescription, recording: Recording) -> float:
+    """Forward speed by how most wheels turn in the first part; zero where they stand."""
+    order = int(not len(recording.wheel_rate))
+    series = recording.wheel_angle if order else recording.wheel_rate
+    early = series.time <= series.time[0] + CREEPING
+    rates = [_turning(series.time[early], column, order) for column in series.value[early].T]
+    return float(np.median(rates)) * car.geometry.wheel_radius
+
+
 def _velocity(
     car: CarDescription, recording: Recording, wheels: _Wheels, yaw: float
 ) -> tuple[Array, float]:
@@ -260,6 +284,9 @@ def _velocity(
         spread = float(np.std(speed[early]))
         deviation = float(np.hypot(noise + spread, SPEED_SHARE * forward))
         if abs(forward) < max(2.0 * deviation, STANDING * car.geometry.wheel_radius):
+            # counters of few teeth tell a speed at an instant badly, and whether wheels turn well
+            forward = _creeping(car, recording)
+        if not forward:
             return np.zeros(2), deviation
         return forward * np.array([np.cos(yaw), np.sin(yaw)]), deviation
     if not len(recording.velocity):
