@@ -40,6 +40,30 @@ def test_a_comparison_is_told_at_the_report_after_it_began(live: bool) -> None:
     assert (ran_in[0] is threading.current_thread()) is not live
 
 
+def test_a_note_does_not_take_the_place_of_a_cause() -> None:
+    """A cause stands for a minute; notes of later comparisons say nothing against it."""
+    note = Finding('note', 'remark', 'nothing confirms a length')
+    cause = Finding('bad', 'contradiction', 'they contradict each other')
+    answers = [[note], [cause], [note], [note]]
+    face = SimpleNamespace(
+        streams={},
+        essential=(),
+        checks=lambda: lambda: answers.pop(0) if answers else [note],
+        system=SimpleNamespace(inputs=()),
+    )
+    observer = SimpleNamespace(
+        arrivals=SimpleNamespace(records={}), session=None, stepper=None, waiting=Counter
+    )
+    report = ErrorEkfReport(cast(Any, face), cast(Any, observer))
+    told = []
+    for number in range(1, 20 * CHECK_EVERY + 2):
+        report.update(number * 10**9, enabled=True)
+        told.append({one.code for one in report.verdict.findings} & {'remark', 'contradiction'})
+    assert told[CHECK_EVERY] == {'remark'}
+    assert told[2 * CHECK_EVERY] == told[4 * CHECK_EVERY] == {'contradiction'}
+    assert told[-1] == {'remark'}
+
+
 class Steps:
     """Innovations of a filter with two sensors, as the compiled step leaves them."""
 

@@ -173,14 +173,25 @@ def _told(story: Story) -> list[Finding]:
     found = found or check_tilting(channels, rates, forces, where['imu'], story.gravity)
     for further in story.further:
         found = found or further(story)
-    if not found and story.antenna is not None:
-        entry = story.entries.get('antenna', '')
-        delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
-        told = check_antenna(channels, rates[2], story.antenna, entry, delay)
-        noted = [one for one in told if one.level == 'note']
-        found += [one for one in told if one.level != 'note']
-        return [*(found or late), *noted]
+    found = found or [one for one in _antenna(story) if one.level != 'note']
     return found or late
+
+
+def unconfirmed(story: Story) -> list[Finding]:
+    """What the channels should confirm and cannot: notes, which are no causes."""
+    if story.channels.span < SHORTEST or 'imu' not in story.channels:
+        return []
+    return [one for one in _antenna(story) if one.level == 'note']
+
+
+def _antenna(story: Story) -> list[Finding]:
+    """What is said of the place of the antenna."""
+    if story.antenna is None:
+        return []
+    rates, _ = story.imu()
+    delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
+    entry = story.entries.get('antenna', '')
+    return check_antenna(story.channels, rates[2], story.antenna, entry, delay)
 
 
 def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]:

@@ -626,3 +626,17 @@ def test_an_error_is_followed_where_no_single_step_gains(monkeypatch) -> None:
     assert 'unit' in finding.text
     monkeypatch.setitem(gains, 'unit', 0.0)
     assert found(10.0) == []
+
+
+def test_a_fit_that_ends_at_the_edge_of_what_can_be_is_refused() -> None:
+    """Beside the value all innovations are beyond numbers (wheelbase 2.7 km): no traceback."""
+
+    def predict(value: np.ndarray) -> Innovations:
+        error = np.array([1.0, 0.5]) if value[0] == 1.0 else np.full(2, np.inf)
+        return Innovations(error, np.ones(2), np.zeros(2, dtype=np.int64))
+
+    with (
+        np.errstate(invalid='ignore'),
+        pytest.raises(EstimationError, match='lengths of the description'),
+    ):
+        maximise(predict, Prior(np.array([1.0]), np.array([0.1])))

@@ -293,10 +293,10 @@ class ErrorEkfReport(Report):
         found = self._comparison.take(wait=True)
         if found is None:
             return
-        if found:
+        if any(one.level != 'note' for one in found):
             self._channels, self._compared = found, self._reports
-        elif self._reports - self._compared > STANDS:
-            self._channels = []
+        elif self._reports - self._compared > STANDS or not self._compared:
+            self._channels = found
 
     def _judge_running(self) -> None:
         for stream in self.face.essential:

@@ -17,7 +17,7 @@ from veh_identification.checks.health import (
     told_once,
 )
 from veh_identification.checks.lags import Pair
-from veh_identification.checks.motion import Story, check_motion
+from veh_identification.checks.motion import Story, check_motion, unconfirmed
 from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.checks.sides import sides_pair
 from veh_identification.checks.ticks import check_wheel_ticks
@@ -106,7 +106,8 @@ def _compare(
     fixes = story.channels, story.where.get('gnss', '')
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
     repeated = _held(story, check_repeated, raw)
-    return [*check_motion(story), *alone, *scatter, *repeated, *sampled()]
+    found = [*check_motion(story), *alone, *scatter, *repeated, *sampled()]
+    return found or unconfirmed(story)
 
 
 def _story(

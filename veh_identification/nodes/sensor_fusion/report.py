@@ -319,7 +319,8 @@ class FusionReport(Report):
         self.say(*self._channel_findings)
         turned, leans = core.navigator.level_warning(), core.navigator.lean_warning()
         # An attitude that contradicting sensors have made says nothing of a mounting.
-        if turned or (leans and not self._channel_findings):
+        contradicted = any(one.level != 'note' for one in self._channel_findings)
+        if turned or (leans and not contradicted):
             self._find('warn', 'imu_turned', turned or leans)
         if core.navigator.filter.gravity_removed:
             text = 'the IMU delivers accelerations without gravity'

@@ -95,6 +95,8 @@ def maximise(
     everything = np.arange(len(value))
     slopes = _slopes(predict, value, prior, now, everything)
     information, _, blocks = _normal(now, slopes, value, prior, everything)
+    if not np.isfinite(information).all():  # beside this value it leaves all bounds
+        raise EstimationError(LOST)
     own = information[np.ix_(free, free)]
     scale = np.sqrt(np.diag(own))
     return Fitted(

@@ -25,7 +25,7 @@ from veh_identification.checks.health import (
     told_once,
 )
 from veh_identification.checks.lags import Pair
-from veh_identification.checks.motion import Story, check_motion
+from veh_identification.checks.motion import Story, check_motion, unconfirmed
 from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
 from veh_identification.checks.satellites import check_rounded, check_scatter
@@ -110,7 +110,8 @@ def check_heard(
     found = found or _steering_zero(channels, car, rack_per_angle, topics)
     if times is None:
         times = {stream: time for stream, (time, _) in heard.items()}
-    return [*found, *_repeated(heard, topics), *_lost(times, topics)]
+    notes = [] if found else unconfirmed(story)
+    return [*found, *_repeated(heard, topics), *_lost(times, topics), *notes]
 
 
 #: Fields of each stream that are looked at for repeated values: the topic, then by column.
