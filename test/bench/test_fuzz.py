@@ -107,6 +107,7 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('arm-free', 'robot_identification', 4037414192),
         ('arm-free', 'robot_identification', 153029954),
         ('arm-free', 'robot_identification', 1661973361),
+        ('arm-free', 'robot_identification', 1228035472),
         ('car-sine-steer', 'sensor_fusion', 1836321225),
         ('car-sine-steer', 'sensor_fusion', 475204238),
         ('car-sine-steer', 'sensor_fusion', 3098936469),

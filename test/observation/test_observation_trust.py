@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from veh_identification.observation.trust import HOT, Trust, judge_quietly, medians
+from veh_identification.observation.protocols import Counts
+from veh_identification.observation.trust import (
+    HOT,
+    Trust,
+    judge_quietly,
+    medians,
+    trust_findings,
+)
 
 
 def followed(values, predictions, deviation: float = 0.1) -> Trust:
@@ -93,3 +101,23 @@ def test_the_kernel_judges_as_the_object_does_or_leaves_it_to_it(components):
     for health in (plain.health, helped.health):
         health.weighted = health.rejected = 0  # the filter counts these itself
     assert repr(helped) == repr(plain)  # NaN is not equal to itself
+
+
+@pytest.mark.parametrize(
+    ('rejected', 'said'),
+    [
+        (0, []),
+        (1, [('note', 'glitches_left_out')]),
+        (3, [('note', 'glitches_left_out')]),
+        (4, []),
+        (30, [('warn', 'measurements_rejected')]),
+    ],
+)
+def test_single_measurements_that_were_left_out_are_told(rejected: int, said: list) -> None:
+    """Of a thousand: none, a glitch, some, so many that the sensor is doubted."""
+    channel = SimpleNamespace(
+        trust=Trust.of('gyroscope', False, 1.0), counts=Counts(used=1000, rejected=rejected)
+    )
+    told = trust_findings({'gyroscope': channel}, 0)
+    assert [(one.level, one.code) for one in told] == said
+    assert all('gyroscope' in one.text for one in told)

@@ -36,6 +36,8 @@ from veh_identification.types import Array
 SOFT = 0.99
 #: More than this share of the measurements of a sensor rejected is worth a word.
 REJECTED_SHARE = 0.02
+#: So few are single ones.
+SINGLE = 3
 #: Episodes of a sensor that are kept.
 MOST = 50
 #: An estimate gives in to a sensor whose distance varied by no more than so many deviations.
@@ -356,12 +358,15 @@ def trust_findings(
             found.append(_aside(name, trust, name in essential))
         elif since > -math.inf:
             pass  # whoever looks all the time counts by himself
-        elif counts.rejected > max(3, REJECTED_SHARE * (counts.used + counts.rejected)):
+        elif counts.rejected > max(SINGLE, REJECTED_SHARE * (counts.used + counts.rejected)):
             text = (
                 f'{name}: {counts.rejected} of {counts.used + counts.rejected} measurements '
                 'disagree with all others and were not used'
             )
             found.append(Finding('warn', 'measurements_rejected', text, name))
+        elif 0 < counts.rejected <= SINGLE:
+            text = f'{name}: {glitches_text(counts.rejected)}'
+            found.append(Finding('note', 'glitches_left_out', text, name))
         if counts.believed and last is not None and not last.until < since:
             text = (
                 f'{name}: stayed at another value, which the estimate took over '
@@ -373,6 +378,16 @@ def trust_findings(
         text = f'{failed} corrections were beyond what the model can follow and were left out'
         found.append(Finding('warn', 'corrections_failed', text))
     return found
+
+
+def glitches_text(count: int) -> str:
+    """Of so few measurements that were not used."""
+    what = '1 measurement stands' if count == 1 else f'{count} measurements stand'
+    left = 'it was' if count == 1 else 'they were'
+    return (
+        f'{what} alone, far from what all others say, and {left} left out: a bit on the bus, '
+        'a loose cable?'
+    )
 
 
 def _aside(name: str, trust: Trust, essential: bool) -> Finding:

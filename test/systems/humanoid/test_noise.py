@@ -101,6 +101,17 @@ def test_deviations_count_the_unknowns_that_data_determine(colour) -> None:
     )
 
 
+@pytest.mark.parametrize('seed', range(5))
+def test_noise_does_not_vanish_where_the_unknowns_can_fit_every_row(seed) -> None:
+    """As in a second of walking at a low cut-off: 66 rows, 138 unknowns."""
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=(11, 6, 138))
+    noise = 0.05
+    Y = W @ (0.3 * rng.normal(size=138)) + noise * rng.normal(size=(11, 6))
+    found = weigh(accumulate(ArrayBlocks(W, Y)), Prior.from_std(np.zeros(138), 0.3), 138)
+    assert np.all(found.sigma > 0.5 * noise)
+
+
 def test_trust_where_the_recording_says_nothing() -> None:
     prior = Prior.from_std(np.zeros(3), 1.0)
     silent = Factor(np.zeros((3, 3)), np.zeros(3), 1.0, 10)

@@ -25,6 +25,7 @@ from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.protocols import accepted
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
+from veh_identification.observation.trust import SINGLE, glitches_text
 from veh_identification.runtime.background import Background
 from veh_identification.runtime.load import Load
 from veh_identification.types import Array
@@ -212,6 +213,8 @@ class ErrorEkfReport(Report):
             elif refused > BAD_SHARE * judged:
                 text = f'{100 * refused / judged:.0f} % of the last samples rejected'
                 line.find('warn', 'measurements_rejected', text)
+            elif 0 < rejected <= SINGLE:
+                line.find('note', 'glitches_left_out', glitches_text(rejected))
             self.lines.append(line)
         self._before[stream] = _Before(received, 0, bad)
 

@@ -34,6 +34,8 @@ ITERATIONS = 40
 # Where a recording says little of it (the few things it shows are no sample of the others): half
 # of prior_percent, give or take a fifth.
 USUAL, USUAL_SPREAD = 0.5, 0.2
+# Share of its rows that an equation must have over to say anything of its noise.
+SMALLEST_LEFT = 0.05
 # Of the density of white noise: no short recording shows less.
 SMALLEST_NOISE = 0.2
 PROBES = 8
@@ -96,8 +98,10 @@ def weigh(
         if given:
             break
         spent = np.tensordot(grams, covariance, axes=2) / level**2
-        left = np.maximum(counts - spent, 0.05 * counts)
+        left = np.maximum(counts - spent, SMALLEST_LEFT * counts)
         new = floored_sigma(np.sqrt(information.residual_squares(value) / left), information)
+        # Rows that the unknowns fit exactly would shrink their noise to nothing, step by step.
+        new = np.where(spent > (1.0 - SMALLEST_LEFT) * counts, np.maximum(new, level), new)
         settled = bool(np.all(np.abs(np.log(new / level)) < 0.01))
         level = new
         if settled:

@@ -66,6 +66,8 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second of the data: not of a
 #: clock, so that the same samples always give the same estimates.
 ENOUGH_ROWS, PERIOD_NS = 200, 1_000_000_000
+#: Times that a rate of the first samples may be wrong.
+MISTIMED = 2.0
 #: The last rows alone are tried with ever more of them.
 GROWTH = 1.3
 #: A pause is so many steps, or so many seconds at once; shorter ones may be messages that wait.
@@ -350,7 +352,9 @@ class RobotLive(LiveModel):
         if len(times) < 50:
             return None
         arrival = np.asarray((times - times[0]) * 1e-9, float)
-        if not self._rate:
+        # A rate that stray stamps of the first samples gave would never give a row.
+        off = self._rate * usual_step(arrival)
+        if not self._rate or not (self._rows_seen or 1.0 / MISTIMED < off < MISTIMED):
             positions = np.stack(list(self._values))[:, : len(self.arm.joints)]
             self._rate = 1.0 / usual_step(evened(arrival, positions).stamps)
             self._cutoff = min(self.options.cutoff_hz, HIGHEST_SHARE * self._rate)
