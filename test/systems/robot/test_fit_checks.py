@@ -208,6 +208,11 @@ def test_a_load_that_the_description_leaves_out_is_no_other_unit() -> None:
     assert 'about 5.5 kg at link_6' in told.text
     assert 'load_unknown' in [one.code for one in live(loaded)]
     assert 'effort_scale' not in [one.code for one in live(loaded)]
+    # Inch pounds ask all joints for one factor.
+    inches = recorded(arm, 'inches', 3)
+    inches = changed(inches, effort=8.8507 * inches.effort)
+    (told,) = whole_findings(load_robot(URDF), [inches], Configuration())
+    assert (told.level, told.code) == ('bad', 'effort_scale')
     # One joint in another unit is no load: the other joints know of none.
     other = changed(loaded, effort=loaded.effort * [1, 1, 1, 1, 9, 1])
     (told,) = whole_findings(load_robot(URDF), [other], Configuration())

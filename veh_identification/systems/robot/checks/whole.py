@@ -46,6 +46,8 @@ NO_UNIT = 1e4
 LOAD_REACH, LOAD_LEAVES = 1.0, 0.6
 #: Logarithms of these within which all joints share one unit, and beyond which they do not.
 ALIKE, APART = np.log(3.0), np.log(15.0)
+#: The same within which several joints tell one unit and no load.
+SAME, SEVERAL = np.log(1.5), 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +408,11 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
     if not wrong.any():
         return [], False
     names = [n for n, w in zip(look.model.joints, wrong, strict=True) if w]
-    load = look.load(wrong, gains) if (scales[wrong] > LARGEST_SCALE).all() else None
+    # A load asks joints for different factors, a unit all of them for one.
+    one_unit = wrong.sum() >= SEVERAL and (wrong == told).all()
+    one_unit &= float(np.ptp(np.log(np.abs(scales[told])))) < SAME
+    loads = (scales[wrong] > LARGEST_SCALE).all() and not one_unit
+    load = look.load(wrong, gains) if loads else None
     listing = ', '.join(f'{s:.3g}' for s in scales[wrong])
     hint = 'another unit, or masses in the URDF that are far off'
     if alike and 3e-4 < middle < 3e-3:
