@@ -96,6 +96,9 @@ def test_a_car_that_creeps_is_not_taken_for_one_that_stands(rate, noise):
     none = Series(np.zeros(0), np.zeros((0, 4)))
     found = _creeping(car, SimpleNamespace(wheel_rate=none, wheel_angle=Series(time, angle)))
     assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.15 * abs(rate))
+    angle[:, :2] = np.nan  # sensors at the rear axle alone
+    found = _creeping(car, SimpleNamespace(wheel_rate=none, wheel_angle=Series(time, angle)))
+    assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.15 * abs(rate))
     rates = np.tile(rate, (150, 4)) + noise * np.random.default_rng(4).standard_normal((150, 4))
     found = _creeping(car, SimpleNamespace(wheel_rate=Series(time, rates)))
     assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.02 * abs(rate))

@@ -353,12 +353,13 @@ class RobotLive(LiveModel):
             return None
         arrival = np.asarray((times - times[0]) * 1e-9, float)
         # A rate that stray stamps of the first samples gave would never give a row.
-        off = self._rate * usual_step(arrival)
+        step = usual_step(arrival)
+        off = self._rate * step
         if not self._rate or not (self._rows_seen or 1.0 / MISTIMED < off < MISTIMED):
             positions = np.stack(list(self._values))[:, : len(self.arm.joints)]
             self._rate = 1.0 / usual_step(evened(arrival, positions).stamps)
             self._cutoff = min(self.options.cutoff_hz, HIGHEST_SHARE * self._rate)
-        begin = sent_segments(arrival, GAP_STEPS * usual_step(arrival))[-1].start
+        begin = sent_segments(arrival, GAP_STEPS * step)[-1].start
         if begin and arrival[-1] - arrival[begin] < CATCH_UP:  # a pause, or a message that waited?
             return None
         for _ in range(begin):  # nothing before a gap belongs to what follows

@@ -251,10 +251,12 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
 
 
 def _turning(time: Array, value: Array, order: int) -> float:
-    """Rate of a wheel by its rates (order 0) or angles (1); zero unless it surely turns."""
+    """Rate of a wheel by its rates (order 0) or angles (1), zero unless it surely turns; NaN: it
+    was not heard.
+    """
     good = np.isfinite(value)
     if good.sum() < 3 * (order + 1):
-        return 0.0
+        return np.nan
     time, value = time[good], value[good]
     columns = np.vander(time - time.mean(), order + 1)
     fitted = np.linalg.lstsq(columns, value, rcond=None)[0]
@@ -270,7 +272,8 @@ def _creeping(car: CarDescription, recording: Recording) -> float:
     series = recording.wheel_angle if order else recording.wheel_rate
     early = series.time <= series.time[0] + CREEPING
     rates = [_turning(series.time[early], column, order) for column in series.value[early].T]
-    return float(np.median(rates)) * car.geometry.wheel_radius
+    heard = [rate for rate in rates if np.isfinite(rate)]  # there may be sensors at one axle only
+    return float(np.median(heard)) * car.geometry.wheel_radius if heard else 0.0
 
 
 def _velocity(
