@@ -61,7 +61,8 @@ PLANS = (
 #: Fields that are NaN where there is nothing to say, as their .msg files tell.
 MAY_BE_NAN = frozenset(
     {
-        *('a_priori', 'evidence', 'sigma', 'sideslip', 'innovation_mean', 'innovation_std'),
+        *('a_priori', 'evidence', 'size', 'sigma', 'sideslip'),
+        *('innovation_mean', 'innovation_std'),
         *('nis_mean', 'nis_lower', 'nis_upper', 'value', 'std', 'rel_std_percent'),
         *('measured', 'predicted', 'condition_number', 'relative_std_percent'),
     }

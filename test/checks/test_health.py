@@ -126,10 +126,10 @@ def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
     assert check_lost(scattered, 'x') == []
     jittered = np.sort(time + rng.normal(0.0, 5e-4, time.size))
     (found,) = check_lost(jittered[rng.random(time.size) > 0.1], 'topic')
-    assert found.evidence == pytest.approx(0.1, abs=0.02)
+    assert found.size == pytest.approx(0.1, abs=0.02)
     (found,) = check_lost(time[rng.random(time.size) > 0.4], 'topic')
     assert found.code == 'samples_lost' and found.where == 'topic'
-    assert found.evidence == pytest.approx(0.4, abs=0.05)
+    assert found.size == pytest.approx(0.4, abs=0.05)
 
 
 def test_steps_that_are_not_small_beside_the_signal_are_coarse():

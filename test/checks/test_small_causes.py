@@ -40,7 +40,7 @@ def test_a_cause_far_below_the_noise_is_told_with_its_size(name, size) -> None:
     (told,) = small_cause_findings(found(data), 'recording')
     assert (told.level, told.code) == ('warn', name)
     assert float(told.text.split('be ')[1].split(' off')[0]) == pytest.approx(size, abs=0.05)
-    assert told.evidence > 6.0
+    assert told.size > 6.0
 
 
 @pytest.mark.parametrize('seed', range(5))

@@ -130,6 +130,21 @@ def test_verdict_is_the_first_and_the_last_line() -> None:
     assert 'a line of its own' in lines
 
 
+@pytest.mark.parametrize(
+    ('evidence', 'mark'), [(1.46, 'MAYBE'), (1.99, 'MAYBE'), (2.0, 'FOUND'), (np.nan, 'FOUND')]
+)
+def test_a_cause_that_explains_less_than_half_is_a_maybe(evidence: float, mark: str) -> None:
+    outcome = make(findings=(Finding('bad', 'late', 'efforts are late', 'joints', evidence),))
+    assert outcome.text.splitlines()[1] == f'{mark}: efforts are late'
+    assert outcome.verdict.level == 'no'  # something is wrong, whatever it is
+
+
+def test_deviations_are_no_evidence() -> None:
+    found = Finding('bad', 'stuck', 'it stands still', 'imu', size=1.5)
+    assert found.mark == 'FOUND' and found.as_dict()['size'] == 1.5
+    assert 'evidence' not in found.as_dict()
+
+
 def test_no_ok_on_a_value_that_cannot_exist() -> None:
     outcome = make(small_result(-96.0))
     assert outcome.verdict.level == 'no'

@@ -29,4 +29,4 @@ def check_bursts(time: Array, where: str) -> list[Finding]:
         'ms: times of arrival, or a clock with coarse ticks; each sample is up to that much off '
         'its time, and what changes quickly comes out wrong: stamp samples where they are taken'
     )
-    return [Finding('warn', 'stamps_jitter', text, where, apart)]
+    return [Finding('warn', 'stamps_jitter', text, where, size=apart)]

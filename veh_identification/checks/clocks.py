@@ -38,4 +38,4 @@ def check_clocks(times: Mapping[str, Array], where: Mapping[str, str]) -> list[F
         'their clocks are apart (satellite time is 18 s ahead of UTC, a time zone whole hours); '
         'correct the stamps'
     )
-    return [Finding('bad', 'clock_off', text, places, abs(seconds))]
+    return [Finding('bad', 'clock_off', text, places, size=abs(seconds))]

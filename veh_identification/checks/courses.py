@@ -92,7 +92,7 @@ def check_wandering(channels: Channels, turn: Array, where: str) -> list[Finding
                 'course over ground tells: let it warm up, or look at its supply; a sensor of '
                 'rates does not move so far'
             )
-            found.append(Finding('warn', 'gyro_zero', text, where, abs(slope) / sigma))
+            found.append(Finding('warn', 'gyro_zero', text, where, size=abs(slope) / sigma))
     return found
 
 
@@ -154,7 +154,7 @@ def _jumped(
         f'{fixes}: the {what} by {sizes[k]:.1f} m at {when:.1f} s, of which '
         f'{velocities} knows nothing: another datum or base station, or reflected signals'
     )
-    return [Finding('warn', 'jump', text, fixes, float(sizes[k] / max(usual, 1e-9)))]
+    return [Finding('warn', 'jump', text, fixes, size=float(sizes[k] / max(usual, 1e-9)))]
 
 
 def _steps(rest: Array) -> Array:

@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from veh_identification.errors import VehIdError
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.runtime.background import give_way
 
 D = TypeVar('D')
 M = TypeVar('M')
-#: An explanation that makes the misfit less than this many times smaller is no more than a maybe.
-CONVINCING = 2.0
-#: It must also leave a good fit, unless it makes the misfit this many times smaller.
+#: A cause must also leave a good fit, unless it makes the misfit this many times smaller.
 OVERWHELMING = 4.0
 #: A maybe that is worth a word.
 MAYBE = 1.3

@@ -136,7 +136,7 @@ def check_repeated(
         f'{float(np.median(np.diff(t))):.2g} s: a slower source stands behind the topic, and what '
         f'it says is {0.5 * period:.2g} s old in the mean: record it at its own rate and stamps'
     )
-    return [Finding('warn', 'repeated', text, where, period)]
+    return [Finding('warn', 'repeated', text, where, size=period)]
 
 
 def check_jumps(time: Array, value: Array, where: str, least: float) -> list[Finding]:
@@ -250,7 +250,7 @@ def check_coarse(value: Array, where: str, unit: str, least: float = 0.0) -> lis
         f'{size:.3g} {unit} rms: too coarse, what is found from it is off by more than is stated'
     )
     level: Level = 'bad' if step > TOO_COARSE * size else 'warn'
-    return [Finding(level, 'coarse', text, where, step / size)]
+    return [Finding(level, 'coarse', text, where, size=step / size)]
 
 
 def check_lost(time: Array, where: str) -> list[Finding]:
@@ -276,7 +276,7 @@ def check_lost(time: Array, where: str) -> list[Finding]:
         f'every {period:.2g} s otherwise): lost messages or stamps that repeat; what changes '
         'quickly comes out too small'
     )
-    return [Finding('warn', 'samples_lost', text, where, share)]
+    return [Finding('warn', 'samples_lost', text, where, size=share)]
 
 
 def check_same_stamps(time: Array, where: str) -> list[Finding]:
@@ -290,7 +290,7 @@ def check_same_stamps(time: Array, where: str) -> list[Finding]:
         f'{where}: {100.0 * share:.0f} % of the samples bear the stamp of another one: stamps '
         'are rounded, or messages are sent twice; let the driver stamp each sample'
     )
-    return [Finding('warn', 'duplicates', text, where, share)]
+    return [Finding('warn', 'duplicates', text, where, size=share)]
 
 
 def check_missing(value: Array, where: str) -> list[Finding]:
@@ -332,4 +332,4 @@ def check_steps(value: Array, where: str, unit: str) -> list[Finding]:
         f'{where} has {len(levels)} different values, {step:.3g} {unit} apart: coarser than '
         'usual sensors are; what is found from it is off by more than is stated'
     )
-    return [Finding('warn', 'coarse', text, where, step / MOST_STEPS[unit])]
+    return [Finding('warn', 'coarse', text, where, size=step / MOST_STEPS[unit])]

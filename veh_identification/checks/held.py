@@ -77,4 +77,4 @@ def _finding(where: str, begin: float, end: float) -> Finding:
         'out'
     )
     level: Level = 'bad' if end - begin > LONG else 'warn'
-    return Finding(level, 'stuck', text, where, end - begin)
+    return Finding(level, 'stuck', text, where, size=end - begin)

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veh_identification.checks.channels import STEP
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.types import Array
 
 #: The longest lag that is looked for (seconds).
 LONGEST = 1.5
 #: Channels that follow each other less (in correlation) tell nothing about time.
 ALIKE = 0.9
-#: A sensor must explain the lags this many times better than that all are right.
-CONVINCING = 2.0
 #: What a part of a sensor must explain more than the whole of it (in tolerances).
 PART = 0.5
 #: Deviations of a lag that are no chance, as a rule.

@@ -47,4 +47,4 @@ def check_rectified(values: Array, places: Sequence[str]) -> list[Finding]:
         f'registers without a sign, one direction alone): {listed(names)} must be recorded with '
         'their signs'
     )
-    return [Finding('bad', 'rectified', text, names[0], float(near.sum()))]
+    return [Finding('bad', 'rectified', text, names[0], size=float(near.sum()))]

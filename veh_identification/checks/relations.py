@@ -16,15 +16,13 @@ from itertools import combinations
 
 import numpy as np
 
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.types import Array
 
 #: Below this correlation a slope says nothing about scales.
 TELLING = 0.7
 #: A slope whose logarithm is off by less than this is right: lever arms, slip, tilt and noise.
 TOLERANCE = 0.35
-#: A hypothesis must make the mismatch this many times smaller to be found.
-CONVINCING = 2.0
 #: Mismatches that differ by less explain alike.
 ALIKE = 0.1
 #: So many slopes must be wrong for two mistakes at once to be looked for.

@@ -81,7 +81,7 @@ def check_scatter(channels: Channels, topic: str) -> list[Finding]:
         f'{stated:.2g} m is stated: position_covariance (or gnss.std) must tell what they have, '
         'or they are believed too much, or set aside'
     )
-    return [Finding('warn', 'noisier_than_stated', text, topic, noise / max(stated, 1e-9))]
+    return [Finding('warn', 'noisier_than_stated', text, topic, size=noise / max(stated, 1e-9))]
 
 
 def check_datum(distance: float, entry: str) -> list[Finding]:
@@ -92,7 +92,7 @@ def check_datum(distance: float, entry: str) -> list[Finding]:
         f'{entry}: the fixes lie {1e-3 * distance:.0f} km from it: is it the origin of another '
         f'site? On a plane through it heights are {distance**2 / EARTH_DIAMETER:.0f} m off there'
     )
-    return [Finding('warn', 'datum_far', text, entry, distance)]
+    return [Finding('warn', 'datum_far', text, entry, size=distance)]
 
 
 def check_rounded(channels: Channels, topic: str) -> list[Finding]:
@@ -218,7 +218,7 @@ def check_stretched(channels: Channels, topic: str, fixes: str) -> list[Finding]
         f'{north:.2f} times to the north: longitudes or latitudes were made from metres without '
         'the cosine of the latitude, or with another one'
     )
-    return [Finding('bad', 'scale', text, fixes, abs(apart) / STRETCHED)]
+    return [Finding('bad', 'scale', text, fixes, size=abs(apart) / STRETCHED)]
 
 
 def check_bearing(channels: Channels, topic: str, fixes: str) -> list[Finding]:
@@ -251,7 +251,7 @@ def check_bearing(channels: Channels, topic: str, fixes: str) -> list[Finding]:
         f'degrees to the {side} of where {fixes} goes: x must be true east and y true north, not '
         'those of a compass, a map grid or another heading'
     )
-    return [Finding('bad', 'velocity_turned', text, topic, abs(value) / max(sigma, 1e-9))]
+    return [Finding('bad', 'velocity_turned', text, topic, size=abs(value) / max(sigma, 1e-9))]
 
 
 def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
@@ -401,4 +401,4 @@ def _swing(axis: str, value: float, sigma: float, given: float, entry: str) -> l
         f'the antenna swings as if its {axis} were {value:.2f} +- {sigma:.2f} m, not {given:.2f} '
         f'm: sign or place ({entry} or /tf_static)'
     )
-    return [Finding('bad', 'antenna_place', text, entry, abs(value - given))]
+    return [Finding('bad', 'antenna_place', text, entry, size=abs(value - given))]

@@ -24,7 +24,7 @@ def check_gravity(size: float, where: str = 'gravity') -> list[Finding]:
         f'{where} is {size:.4g} m/s^2, on earth it is 9.76 to 9.84: weights are divided by it, '
         'and masses come out wrong by as much'
     )
-    return [Finding('warn', 'gravity', text, where, size)]
+    return [Finding('warn', 'gravity', text, where, size=size)]
 
 
 def check_means(values: Array, places: Sequence[str], code: str) -> list[Finding]:

@@ -114,4 +114,4 @@ def small_cause_findings(found: SmallCause[D] | None, label: str) -> list[Findin
         'than their deviations without it'
     )
     where = f'{label}, {one.where}' if one.where else label
-    return [Finding('warn', one.code, text, where, found.deviations)]
+    return [Finding('warn', one.code, text, where, size=found.deviations)]

@@ -43,7 +43,7 @@ def check_ticks(value: Array, where: str, unit: str) -> list[Finding]:
         'stated: record it with finer steps'
     )
     level: Level = 'bad' if step > TOO_COARSE * size else 'warn'
-    return [Finding(level, 'coarse', text, where, step / size)]
+    return [Finding(level, 'coarse', text, where, size=step / size)]
 
 
 def check_wheel_ticks(angle: Array, where: str) -> list[Finding]:
@@ -60,4 +60,4 @@ def check_wheel_ticks(angle: Array, where: str) -> list[Finding]:
         f'{where} grows in steps of {tick:.2g} rad ({2.0 * np.pi / tick:.2g} a turn): too coarse '
         'for a speed; count more edges, or look at the resolution of its messages'
     )
-    return [Finding('warn', 'coarse', text, where, tick)]
+    return [Finding('warn', 'coarse', text, where, size=tick)]

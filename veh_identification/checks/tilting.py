@@ -86,7 +86,7 @@ def check_leaning(
             f'{np.degrees(np.mean(good)):+.1f} degrees throughout, which no road is: the unit '
             'leans against the pose given for it (its rpy or its transform)'
         )
-        found.append(Finding('warn', 'imu_turned', text, where, abs(float(np.mean(good)))))
+        found.append(Finding('warn', 'imu_turned', text, where, size=abs(float(np.mean(good)))))
     return found
 
 

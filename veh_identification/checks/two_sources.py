@@ -48,7 +48,7 @@ def check_two_sources(value: Array, where: str) -> list[Finding]:
         f'by {max(_scatter(even), _scatter(odd)):.2g} among themselves: two sources publish on '
         'this topic by turns: stop one of them, or give it a topic of its own'
     )
-    return [Finding('bad', 'two_sources', text, where, size)]
+    return [Finding('bad', 'two_sources', text, where, size=size)]
 
 
 def _scatter(track: Array) -> float:

@@ -208,7 +208,7 @@ def _check_driven(data: _Wheels, driven: str, where: str) -> list[Finding]:
         f'sensors.wheels.driven is {driven}: front and rear wheels are exchanged, or the other '
         'axle is driven'
     )
-    return [Finding('bad', 'wheels_exchanged', text, where, -slip / sigma)]
+    return [Finding('bad', 'wheels_exchanged', text, where, size=-slip / sigma)]
 
 
 def _check_track(data: _Wheels, places: WheelPlaces) -> list[Finding]:
@@ -237,4 +237,4 @@ def _check_track(data: _Wheels, places: WheelPlaces) -> list[Finding]:
         f'bends as if it were {scale * mean:.2f} +- {sigma * mean:.2f} m: is it the full track, '
         'or half of it twice?'
     )
-    return [Finding('bad', 'geometry', text, places.track, max(scale, 1.0 / scale))]
+    return [Finding('bad', 'geometry', text, places.track, size=max(scale, 1.0 / scale))]

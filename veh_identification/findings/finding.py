@@ -12,8 +12,15 @@ from veh_identification.findings.numbers import listed
 Level = Literal['good', 'note', 'warn', 'bad']
 #: The most serious first.
 ORDER: Mapping[Level, int] = {'bad': 0, 'warn': 1, 'good': 2, 'note': 3}
+#: A cause that makes the fit less than this many times better is no more than a maybe.
+CONVINCING = 2.0
 #: How a line of a terminal begins.
 MARKS: Mapping[Level, str] = {'bad': 'FOUND', 'warn': 'warning', 'good': 'good', 'note': 'note'}
+
+
+def doubt(factor: float) -> str:
+    """What is added to a cause that makes the fit so many times better."""
+    return '' if factor >= CONVINCING else ', less than twice, so that it may be something else'
 
 
 @dataclass(frozen=True)
@@ -26,16 +33,25 @@ class Finding:
     where: str = ''  # file, topic, field or entry of the configuration that it is about
     #: How many times better the recording is explained with it put right; nan: no such test.
     evidence: float = float('nan')
+    #: How large what was found is, in the unit that the text names or in deviations; nan: no size.
+    size: float = float('nan')
+
+    @property
+    def mark(self) -> str:
+        """How its line begins: something is surely wrong, but is this what it is?"""
+        unproven = self.level == 'bad' and self.evidence < CONVINCING
+        return 'MAYBE' if unproven else MARKS[self.level]
 
     @property
     def line(self) -> str:
         """For a terminal or a log."""
-        return f'{MARKS[self.level]}: {self.text}'
+        return f'{self.mark}: {self.text}'
 
     def as_dict(self) -> dict[str, Any]:
         """For parameters.json and metrics.json."""
         told = {'level': self.level, 'code': self.code, 'text': self.text, 'where': self.where}
-        return told if self.evidence != self.evidence else {**told, 'evidence': self.evidence}
+        numbers = {'evidence': self.evidence, 'size': self.size}
+        return told | {name: value for name, value in numbers.items() if value == value}
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -63,6 +79,12 @@ def _said_once(same: Sequence[Finding]) -> Finding:
     places = list(dict.fromkeys(one.where for one in same if one.where))
     placed = _unplaced(first) != first.text
     text = f'{listed(places, most=3)}: {_unplaced(first)}' if placed else first.text
-    # The strongest evidence of them; nan only where none has any.
-    evidence = max((one.evidence for one in same), key=lambda value: (value == value, value))
-    return replace(first, text=text, where=', '.join(places), evidence=evidence)
+    evidence, size = (
+        _largest(side) for side in zip(*((x.evidence, x.size) for x in same), strict=True)
+    )
+    return replace(first, text=text, where=', '.join(places), evidence=evidence, size=size)
+
+
+def _largest(values: Iterable[float]) -> float:
+    """Nan only where all are."""
+    return max(values, key=lambda value: (value == value, value))

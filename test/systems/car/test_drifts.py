@@ -83,5 +83,5 @@ def test_driving_alone_is_no_drift() -> None:
 def test_the_zero_of_the_steering_is_told_with_its_size(zero: float, level: str | None) -> None:
     found = check_steering_zero(driving(toe=zero), configuration())
     assert [one.level for one in found] == ([level] if level else [])
-    assert not found or found[0].evidence == pytest.approx(abs(zero) / SMALLEST, rel=0.03)
+    assert not found or found[0].size == pytest.approx(abs(zero) / SMALLEST, rel=0.03)
     assert check_steering_zero(driving(toe=zero, turn=0.0), configuration()) == []

@@ -48,7 +48,7 @@ def driving(
 def test_a_yaw_rate_off_its_zero_is_told_with_its_size(zero, forces) -> None:
     (found,) = check_gyro_zero(driving(zero=zero, forces=forces), configuration())
     assert (found.level, found.code) == ('bad', 'gyro_zero')
-    assert found.evidence == pytest.approx(abs(zero), rel=0.2)
+    assert found.size == pytest.approx(abs(zero), rel=0.2)
     assert (f'the yaw rate is {"+" if zero > 0.0 else "-"}') in found.text
     assert 'angular_velocity.z' in found.where
 

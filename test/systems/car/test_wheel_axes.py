@@ -60,7 +60,7 @@ def test_turned_wheel_forces_are_told_from_a_turned_unit(axis: str) -> None:
     wheels[..., :3] = wheels[..., :3] @ turn(axis, 5.0)
     (found,) = check_wheel_axes(replace(shown, wrench=wheels), config)
     assert found.code == 'wrench_turned' and f'degrees about {axis}' in found.text
-    assert found.evidence == pytest.approx(np.radians(5.0), abs=0.02)
+    assert found.size == pytest.approx(np.radians(5.0), abs=0.02)
     unit = replace(shown, force=shown.force @ turn(axis, 5.0), rate=shown.rate @ turn(axis, 5.0))
     assert check_wheel_axes(unit, config) == []
 

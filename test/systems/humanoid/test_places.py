@@ -145,7 +145,7 @@ def test_clocks_that_do_not_run_equally_fast_are_told_with_their_growth(walk, sh
     (drift,) = told
     seconds = float(np.ptp(recording.wrenches[0].series.stamps))
     assert drift.level == 'warn'
-    assert drift.evidence == pytest.approx(-share * seconds, abs=0.2 * abs(share) * seconds)
+    assert drift.size == pytest.approx(-share * seconds, abs=0.2 * abs(share) * seconds)
 
 
 def test_live_tells_clocks_that_do_not_run_equally_fast(walk) -> None:

@@ -123,4 +123,4 @@ def test_satellites_that_seem_early_say_that_the_car_is_late(delays, deviation, 
     if found is not None:
         assert (found.level, found.code) == ('bad', 'late')
         # without the belief that wheels are on time 10 ms are more
-        assert found.evidence == pytest.approx(0.038 if delays[0] == -0.04 else 0.0229, rel=0.01)
+        assert found.size == pytest.approx(0.038 if delays[0] == -0.04 else 0.0229, rel=0.01)

@@ -387,7 +387,7 @@ class FusionReport(Report):
             'fixes: rather the stamps of the fixes are early (rounded, or of another clock), '
             f'which puts the place {late:.3f} m ahead for each m/s; correct gnss.delay'
         )
-        return [Finding('warn', 'fix_early', text, 'gnss.delay', late / sigma)]
+        return [Finding('warn', 'fix_early', text, 'gnss.delay', size=late / sigma)]
 
     def _perhaps_early(self) -> list[Finding]:
         """Of fixes that may be early where nothing decides it."""

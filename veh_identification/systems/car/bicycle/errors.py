@@ -70,7 +70,7 @@ class Doubt:
                 f'{np.degrees(deviation):.1f} degrees beyond its mounting in the description: put '
                 'its rpy or its transform right'
             )
-            return Finding(level, 'imu_turned', text, where, abs(size) / deviation)
+            return Finding(level, 'imu_turned', text, where, size=abs(size) / deviation)
         if self.kind == 'delay':
             late = 'late' if size > 0.0 else 'early'
             text = (
@@ -78,16 +78,16 @@ class Doubt:
                 f'{late} beside the other sensors: give its delay in the description, or put its '
                 'stamps right'
             )
-            return Finding(level, 'delay', text, where, abs(size) / deviation)
+            return Finding(level, 'delay', text, where, size=abs(size) / deviation)
         if size > 1.0:
             text = f'{where}: {self.name} seems to have the wrong sign beside the other sensors'
-            return Finding(level, 'sign', text, where, abs(size) / deviation)
+            return Finding(level, 'sign', text, where, size=abs(size) / deviation)
         much = 'large' if size > 0.0 else 'small'
         text = (
             f'{where}: {self.name} seems {100.0 * abs(size):.0f} +- {100.0 * deviation:.0f} % too '
             f'{much} beside the other sensors: look at its unit, scale and mounting'
         )
-        return Finding(level, 'scale', text, where, abs(size) / deviation)
+        return Finding(level, 'scale', text, where, size=abs(size) / deviation)
 
 
 def _scaled(*columns: int) -> Change:

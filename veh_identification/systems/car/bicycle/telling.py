@@ -62,7 +62,7 @@ def told_relaxation(given: Sequence[Unknown], fitted: Fitted, topic: str) -> lis
         f'{1e3 * (length - USUAL_RELAXATION) / USUAL_SPEED:.0f} ms beside the steering: look at '
         'its filter (bandwidth) and its delay'
     )
-    return [Finding('bad', 'delay', text, topic, length / LONGEST_RELAXATION)]
+    return [Finding('bad', 'delay', text, topic, size=length / LONGEST_RELAXATION)]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def told_constants(lasting: Sequence[Array], topics: Mapping[str, str]) -> list[
             f'{where}: {one.name} is {size:+.2g} {one.unit} off its zero, which the fit takes '
             f'off; {one.cure}'
         )
-        found.append(Finding('warn', one.code, text, where, abs(size)))
+        found.append(Finding('warn', one.code, text, where, size=abs(size)))
     return found
 
 
@@ -132,7 +132,7 @@ def told_pitch(parts: Sequence[HandlingSamples], topic: str) -> list[Finding]:
         'degrees up throughout, beyond what the road climbs: the unit is pitched against the pose '
         'given for it (its rpy or its transform)'
     )
-    return [Finding('bad', 'imu_turned', text, f'{topic} linear_acceleration', abs(pitch))]
+    return [Finding('bad', 'imu_turned', text, f'{topic} linear_acceleration', size=abs(pitch))]
 
 
 def _climbed(parts: Sequence[HandlingSamples]) -> float:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from veh_identification.checks.explanation import (
-    CONVINCING,
     Hypothesis,
     best_explanation,
 )
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.systems.car.checks.explanations import Stretch, residuals
 from veh_identification.systems.car.checks.hypotheses import scaled_travel
 from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection

@@ -51,7 +51,7 @@ def check_drifts(shown: Channels, configuration: CarDescription) -> list[Finding
         *_rates(shown, configuration),
         *_felt(shown, configuration),
     ]
-    return sorted(found, key=lambda one: -one.evidence)[:1]
+    return sorted(found, key=lambda one: -one.size)[:1]
 
 
 def growth(value: Array, *others: Array) -> Growth | None:
@@ -194,4 +194,4 @@ def _finding(text: str, why: str, where: str, share: float) -> Finding:
     text = (
         f'{text}: {why} (a sensor that warms up, charge that leaks): tare it, or cut the recording'
     )
-    return Finding(level, 'drift', text, where, share)
+    return Finding(level, 'drift', text, where, size=share)

@@ -24,7 +24,7 @@ from veh_identification.checks.explanation import (
     partly,
     sized,
 )
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.findings.numbers import listed
 from veh_identification.systems.car.checks.hypotheses import families, hypotheses
 from veh_identification.systems.car.configuration import Sensor
@@ -59,7 +59,6 @@ UNASKED = 1.1
 #: And for axes that are turned by small angles one equation must fit so much better: on five clean
 #: drives none gained more than 0.7 % from turning them, and the longitudinal one lost 2 to 18 %.
 ONE_EQUATION = 1.03
-CONVINCING = 2.0
 
 
 def suspicious(

@@ -48,7 +48,7 @@ def check_gyro_zero(shown: Channels, configuration: CarDescription) -> list[Find
         'tell it (lateral acceleration or wheel forces over the speed, steering): take off what '
         'the gyroscope shows at rest'
     )
-    return [Finding('bad', 'gyro_zero', text, where, abs(middle))]
+    return [Finding('bad', 'gyro_zero', text, where, size=abs(middle))]
 
 
 def _offsets(

@@ -131,7 +131,7 @@ def _vertical_alone(recording: CarRecording, configuration: CarDescription) -> l
                 f'{where}: all wheels together carry {carried:.3g} N and push aside with '
                 f'{aside:.3g} N, which no tyre does: it seems to be in {unit}, it must be in N'
             )
-            return [Finding('bad', 'unit', text, where, aside / carried)]
+            return [Finding('bad', 'unit', text, where, size=aside / carried)]
     return []
 
 

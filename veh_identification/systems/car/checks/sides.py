@@ -39,13 +39,13 @@ def unequal_sides(names: Sequence[str], value: Array, covariance: Array) -> list
             text += (
                 'if they have here, a scale, zero or delay of one travel or wheel force is wrong'
             )
-            found.append(Finding('note', 'sides_differ', text, axle, farthest))
+            found.append(Finding('note', 'sides_differ', text, axle, size=farthest))
             continue
         text += (
             'look at travel and wheel force of both (a filter or delay of its own, the scale, the '
             'linkage of the sensor, exchanged channels)'
         )
-        found.append(Finding('warn', 'sides_differ', text, axle, farthest))
+        found.append(Finding('warn', 'sides_differ', text, axle, size=farthest))
     return found
 
 

@@ -36,4 +36,4 @@ def check_steering_zero(shown: Channels, configuration: CarDescription) -> list[
         'a bend'
     )
     level: Level = 'bad' if abs(zero) > LARGE else 'warn'
-    return [Finding(level, 'steering_zero', text, where, abs(zero) / SMALLEST)]
+    return [Finding(level, 'steering_zero', text, where, size=abs(zero) / SMALLEST)]

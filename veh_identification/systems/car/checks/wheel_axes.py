@@ -59,7 +59,7 @@ def check_wheel_axes(shown: Channels, configuration: CarDescription) -> list[Fin
         'inertial unit feels it, which agrees with speed and yaw rate within '
         f'{np.degrees(abs(found.unit[k])):.1f} degrees; look at how the sensors are mounted'
     )
-    return [Finding('bad', 'wrench_turned', text, 'wheel_*/wrench', float(size[k]))]
+    return [Finding('bad', 'wrench_turned', text, 'wheel_*/wrench', size=float(size[k]))]
 
 
 def turned(shown: Channels, gravity: float) -> Turned | None:

@@ -218,7 +218,9 @@ def all_findings(gathered: Gathered, fit: Fit, selection: Selection) -> list[Fin
     Settings that were found in signals that are wrong themselves are no news.
     """
     causes = check_fit(gathered, fit, selection)
-    sure = any(one.level == 'bad' and one.evidence == one.evidence for one in causes)
+    sure = any(
+        one.level == 'bad' and not np.isnan([one.evidence, one.size]).all() for one in causes
+    )
     told = [one for one in gathered.findings if not (sure and one.code in CALIBRATED)]
     return [*told, *causes]
 

@@ -116,7 +116,9 @@ def drift_finding(drift: Delay, label: str) -> Finding:
         f'{"later" if drift.value > 0.0 else "earlier"} against the wrenches at the end than at '
         'the beginning: their clocks do not run equally fast, not corrected'
     )
-    return Finding('warn', 'clock_drift', text, f'{label}, stamps of the wrenches', drift.value)
+    return Finding(
+        'warn', 'clock_drift', text, f'{label}, stamps of the wrenches', size=drift.value
+    )
 
 
 def _finding(label: str, group: str, value: float) -> Finding:

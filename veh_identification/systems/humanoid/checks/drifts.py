@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veh_identification.findings import Finding, Level
+from veh_identification.findings import Finding, Level, doubt
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.systems.humanoid.checks.comparison import Comparison, loaded, weight_over
 from veh_identification.systems.humanoid.checks.smooth import at_rows
@@ -79,8 +79,9 @@ def drift_findings(comparison: Comparison, label: str) -> list[Finding]:
     level: Level = 'bad' if share > LARGE else 'warn'
     text = (
         f'{label}: {one.text.format(size=size, percent=100.0 * size)} over the recording: the '
-        f'forces then fit the momentum of the robot {better:.3g} times better (a warm amplifier, '
-        'a loose cable, charge that leaks): tare and calibrate it, or take a shorter part'
+        f'forces then fit the momentum of the robot {better:.3g} times better'
+        f'{doubt(better)} (a warm amplifier, a loose cable, charge that leaks): tare and '
+        'calibrate it, or take a shorter part'
     )
     return [Finding(level, 'drift', text, f'{label}, {one.where}', better)]
 

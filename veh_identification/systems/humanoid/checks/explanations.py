@@ -12,14 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from veh_identification.checks.explanation import (
-    CONVINCING,
     Hypothesis,
     best_of,
     explanation_findings,
     judged,
     partly,
 )
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.checks.comparison import (
@@ -199,7 +198,9 @@ def _slope(comparison: Comparison, label: str) -> list[Finding]:
         'base pose is not that of the base link (a marker frame that is not aligned?), its world '
         'is not level, or zero positions of leg joints are wrong'
     )
-    return [Finding('warn', 'base_tilted', text, f'{label}, base pose, pose.orientation', angle)]
+    return [
+        Finding('warn', 'base_tilted', text, f'{label}, base pose, pose.orientation', size=angle)
+    ]
 
 
 def _halves(raw: Raw, model: TreeModel) -> Iterator[Hypothesis[Raw]]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veh_identification.checks.explanation import CLEARLY_LESS, Hypothesis
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, doubt
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.systems.humanoid.checks.comparison import Comparison, weight_over
 from veh_identification.systems.humanoid.checks.hypotheses import (
@@ -124,8 +124,9 @@ def _told(
     if not as_it_is - least > SIGNIFICANT * variance or not as_it_is > smaller**2 * least:
         return []
     what = 'the moments about the vertical fit' if moment else 'the horizontal forces fit'
+    factor = float(np.sqrt(as_it_is / least))
     text = (
         f'{label}: {best.text}; with that {what} the momentum of the robot '
-        f'{np.sqrt(as_it_is / least):.3g} times better (check_frames: false skips this test)'
+        f'{factor:.3g} times better{doubt(factor)} (check_frames: false skips this test)'
     )
-    return [Finding('bad', best.code, text, f'{label}, {best.where}', as_it_is / least)]
+    return [Finding('bad', best.code, text, f'{label}, {best.where}', factor)]

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from veh_identification.checks.explanation import CONVINCING, Hypothesis, best_of
-from veh_identification.findings import Finding
+from veh_identification.checks.explanation import Hypothesis, best_of
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.standing import ENOUGH, STEP, Standing
 from veh_identification.systems.humanoid.processing.signals import Raw

@@ -86,7 +86,7 @@ def _pulling(comparison: Comparison, label: str) -> Iterator[Finding]:
             'seem to have the opposite sign then (check_frames: false skips this test)'
         )
         where = f'{label}, topic {source.topic}, wrench.force'
-        yield Finding('bad', 'opposite_sign', text, where, seconds)
+        yield Finding('bad', 'opposite_sign', text, where, size=seconds)
 
 
 def _upwards(comparison: Comparison, plate: int) -> Array:

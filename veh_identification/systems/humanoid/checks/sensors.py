@@ -310,7 +310,7 @@ def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
     )
     # The last bits depend on the frame in which a wrench came.
     shown = round(scale, 6)
-    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, shown)]
+    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, size=shown)]
 
 
 def against_scale(
@@ -322,9 +322,9 @@ def against_scale(
     told = f'{label}: {mass:.4g} +- {std:.2g} kg on the wrench sensors, {value:.4g} +- {sigma:.2g}'
     told += f' kg by the scale ({100.0 * apart / value:+.2g} %)'
     if abs(apart) < max(WEIGHED_DEVIATIONS * float(np.hypot(std, sigma)), WEIGHED_SHARE * value):
-        return [Finding('good', 'weight_against_scale', told, where, mass / value)]
+        return [Finding('good', 'weight_against_scale', told, where, size=mass / value)]
     text = (
         f'{told}: the gain of all wrench sensors is wrong, a load is carried that was not '
         'weighed, or gravity is given wrongly; masses and inertias come out wrong by as much'
     )
-    return [Finding('bad', 'weight_against_scale', text, where, mass / value)]
+    return [Finding('bad', 'weight_against_scale', text, where, size=mass / value)]

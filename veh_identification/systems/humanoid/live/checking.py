@@ -122,7 +122,7 @@ def _delays(found: Sequence[Delay]) -> list[Finding]:
             f'{"late" if one.value > 0.0 else "early"} against the wrenches: set `delay` of the '
             'sensor in sensor_fusion',
             f'stamps of {one.group}',
-            one.value,
+            size=one.value,
         )
         for one in found
         if abs(one.value) > SMALLEST

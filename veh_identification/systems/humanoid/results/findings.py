@@ -113,7 +113,7 @@ def against_impulse(total: tuple[float, float], impulse: ImpulseMass | None) -> 
         f'gives {impulse.value:.4g} kg ({100.0 * apart / impulse.value:+.2g} %): offsets of the '
         'wrench sensors that were not tared, or errors of the joint angles that look like mass'
     )
-    return [Finding('warn', 'mass_against_impulse', text, 'total_mass', apart)]
+    return [Finding('warn', 'mass_against_impulse', text, 'total_mass', size=apart)]
 
 
 def scaled_motion(names: Sequence[str], value: Array, covariance: Array) -> list[Finding]:
@@ -130,7 +130,7 @@ def scaled_motion(names: Sequence[str], value: Array, covariance: Array) -> list
         'that go with it, beside the weight: '
         "lengths of the model, skin over bones, or a scale of the poses' unit or of their clock"
     )
-    return [Finding('warn', 'motion_scaled', text, MOTION_SCALE, scale)]
+    return [Finding('warn', 'motion_scaled', text, MOTION_SCALE, size=scale)]
 
 
 def implausible_links(fit: LinkFit, prior: LinkPrior) -> list[Finding]:

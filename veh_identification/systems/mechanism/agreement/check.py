@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.explanation import (
-    CONVINCING,
     Explanation,
     Hypothesis,
     best_of,
@@ -19,7 +18,7 @@ from veh_identification.checks.explanation import (
 from veh_identification.checks.health import check_repeated, check_saturated, check_stuck
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.errors import VehIdError
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.observation.streaming import Item
 from veh_identification.systems.mechanism.agreement.balance import check_balance
 from veh_identification.systems.mechanism.agreement.comparison import Comparison
@@ -102,7 +101,7 @@ def _coarse(value: Array, where: str, sensor: SensorEntries) -> list[Finding]:
         f'{where} goes in steps of {step:.3g} {unit}, where its deviation and resolution in the '
         f'description allow for {stated:.2g}: give its resolution, or look for what rounds it'
     )
-    return [Finding('bad', 'coarse', text, where, step / stated)]
+    return [Finding('bad', 'coarse', text, where, size=step / stated)]
 
 
 def _cut_off(value: Array) -> bool:
@@ -162,14 +161,14 @@ def _zeros(compared: Comparison) -> list[Finding]:
                 f'the zero of {where} wanders by {2.0 * (second - first):+.3g} rad/s in what was '
                 'heard: let it warm up, or look at its supply'
             )
-            found.append(Finding('warn', 'drift', text, where, abs(second - first) / least))
+            found.append(Finding('warn', 'drift', text, where, size=abs(second - first) / least))
         elif abs(first + second) > 2.0 * least:
             text = (
                 f'the zero of {where} is off by {0.5 * (first + second):+.3g} rad/s, where '
                 f'{sensor.bias_deviation:.2g} is described as usual: take it off, or give '
                 'bias_deviation'
             )
-            found.append(Finding('warn', 'zero', text, where, abs(first + second) / least))
+            found.append(Finding('warn', 'zero', text, where, size=abs(first + second) / least))
     return found
 
 

@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 
 from veh_identification.checks.explanation import (
-    CONVINCING,
     MAYBE,
     Hypothesis,
     best_explanation,
 )
 from veh_identification.errors import EstimationError
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.identification.gauss_markov import whitening
 from veh_identification.systems.parallel.estimation.band import BandEstimate
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
@@ -136,7 +135,7 @@ def judge_band(
             'more than their deviation: geometry, friction or load are not quite those of the '
             'model'
         )
-        return [Finding('warn', 'force_misfit', text, source, found.ratio)]
+        return [Finding('warn', 'force_misfit', text, source, size=found.ratio)]
     return []
 
 

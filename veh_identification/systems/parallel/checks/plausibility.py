@@ -12,13 +12,12 @@ import numpy as np
 
 from veh_identification.checks.explanation import (
     CLEARLY_LESS,
-    CONVINCING,
     best_explanation,
     explanation_findings,
 )
 from veh_identification.checks.settled import check_gravity
 from veh_identification.errors import ModelError
-from veh_identification.findings import Finding
+from veh_identification.findings import CONVINCING, Finding
 from veh_identification.systems.parallel.checks.all_legs import all_legs, offsets_of_lengths
 from veh_identification.systems.parallel.checks.drawing import drawings
 from veh_identification.systems.parallel.checks.hypotheses import every_hypothesis

@@ -32,7 +32,7 @@ def another_period(source: str, found_hz: float, stated: float) -> Finding:
         'inertias and frictions come out wrong by that), or another motion than was configured '
         f'(then give fundamental_hz: {found_hz:.6g})'
     )
-    return Finding('warn', 'fundamental_off', text, source, found_hz / stated)
+    return Finding('warn', 'fundamental_off', text, source, size=found_hz / stated)
 
 
 def commanded(record: PeriodicRecord) -> list[Finding]:

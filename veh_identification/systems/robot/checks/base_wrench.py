@@ -17,7 +17,7 @@ import numpy as np
 from veh_identification.checks.explanation import Hypothesis, best_of, judged
 from veh_identification.checks.health import check_saturated, check_stuck
 from veh_identification.errors import VehIdError
-from veh_identification.findings import Finding, Level
+from veh_identification.findings import Finding, Level, doubt
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.signals.synchronise import resample
 from veh_identification.systems.humanoid.robot import Robot
@@ -167,7 +167,7 @@ def _judged(recording: ArmRecording, look: Look) -> tuple[bool, list[Finding]]:
     if found.best is not None and found.factor > CLEAR and found.misfit < FITS:
         text = (
             f'{recording.source}: {found.best.text} (it then follows the motion '
-            f'{found.factor:.3g} times better); it is left out'
+            f'{found.factor:.3g} times better{doubt(found.factor)}); it is left out'
         )
         return False, [Finding(level, found.best.code, text, found.best.where, found.factor)]
     text = (
@@ -176,9 +176,9 @@ def _judged(recording: ArmRecording, look: Look) -> tuple[bool, list[Finding]]:
         'frame explains that'
     )
     if named:
-        return True, [Finding('warn', 'wrench_misfit', text, topics, plain)]
+        return True, [Finding('warn', 'wrench_misfit', text, topics, size=plain)]
     text += '; it is left out: base_sensors uses it all the same'
-    return False, [Finding('warn', 'wrench_not_used', text, topics, plain)]
+    return False, [Finding('warn', 'wrench_not_used', text, topics, size=plain)]
 
 
 def _hypotheses(look: Look) -> Iterator[Hypothesis[Look]]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veh_identification.checks.slices import Slices, finished
-from veh_identification.findings import Finding, Level
+from veh_identification.findings import Finding, Level, doubt
 from veh_identification.findings.numbers import listed
 from veh_identification.identification.repetition import LEAST_CLUSTERS, clusters_of
 from veh_identification.systems.robot.estimation.estimate import Estimate
@@ -130,7 +130,7 @@ class Told:
         text += self.error.words.format(size=size)
         text += (
             f' ({abs(self.value) / self.std:.0f} deviations from zero; the efforts then fit '
-            f'{self.factor:.3g} times better)'
+            f'{self.factor:.3g} times better{doubt(self.factor)})'
         )
         if others:
             text += f'; {listed([one.error.where for one in others])} would explain nearly as much'
@@ -499,7 +499,7 @@ def _weight_words(finding: Finding, factor: float, source: str) -> Finding:
         f'{source + ": " if source else ""}weight and inertia do not agree: gravity would have to '
         f'be {factor:.3g} times what it is: stamps at {np.sqrt(factor):.3g} times the true rate, '
         f'lengths of the URDF {factor:.3g} times the true ones, or another `gravity` (the efforts '
-        f'then fit {finding.evidence:.3g} times better)'
+        f'then fit {finding.evidence:.3g} times better{doubt(finding.evidence)})'
     )
     return replace(finding, text=text)
 
@@ -516,7 +516,7 @@ def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[F
     whole = _rest(fitted, slice(None), sigma).rms()
     with np.errstate(invalid='ignore'):
         least = MATTERS * np.sqrt(np.nanmean(fitted.Y**2, axis=0)) / sigma
-    best: tuple[float, str, float] = (1.0, '', 0.0)
+    best: tuple[float, float, str, float] = (1.0, 1.0, '', 0.0)
     for share in SPLITS:
         k = round(share * len(fitted.Y))
         parts = slice(None, k), slice(k, None)
@@ -540,16 +540,18 @@ def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[F
             j = int(np.nanargmax(sizes))
             if sizes[j] / limit > best[0]:
                 words = f'{fitted.model.equations[j]} {how.format(sizes[j])}'
-                best = (float(sizes[j] / limit), words, _moment(fitted, sigma, j))
-    if not best[1]:
+                moment = _moment(fitted, sigma, j)
+                best = (float(sizes[j] / limit), float(sizes[j]), words, moment)
+    _, times, words, moment = best
+    if not words:
         return []
     text = f'{source}: ' if source else ''
     text += (
-        f'something changed on the way, about {best[2]:.1f} s: the equation of {best[1]} (a load '
+        f'something changed on the way, about {moment:.1f} s: the equation of {words} (a load '
         'picked up or put down, a sensor that failed, another sign, unit or zero): cut the '
         'recording there and look at both parts'
     )
-    return [Finding('bad', 'changes', text, topic, best[0])]
+    return [Finding('bad', 'changes', text, topic, times)]
 
 
 def _moment(fitted: Fitted, sigma: Array, joint: int) -> float:

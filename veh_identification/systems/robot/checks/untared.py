@@ -38,5 +38,7 @@ def untared_findings(
             f'dry friction of the joint ({friction:.3g}), which friction cannot be: tare the '
             'sensor, or look for a spring; other parameters are not affected'
         )
-        findings.append(Finding('warn', 'effort_offset', text, where, size / max(friction, 1e-9)))
+        findings.append(
+            Finding('warn', 'effort_offset', text, where, size=size / max(friction, 1e-9))
+        )
     return findings

@@ -11,7 +11,7 @@ import numpy as np
 from veh_identification.checks.explanation import Hypothesis, best_of, judged
 from veh_identification.checks.slices import Slices, finished
 from veh_identification.errors import VehIdError
-from veh_identification.findings import Finding, Level
+from veh_identification.findings import Finding, Level, doubt
 from veh_identification.findings.numbers import listed
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.humanoid.robot import Robot
@@ -177,7 +177,7 @@ class Look:
             used = norms > 0.0
             x, *_ = np.linalg.lstsq(A[:, used] / norms[used], Y[there, j], rcond=1e-8)
             part = np.std(urdf[there, j]) * abs(x[0] / norms[0])
-            if part > 0.2 * np.std(Y[there, j]) and abs(x[0] / norms[0]) < NO_UNIT:
+            if part > 0.2 * np.std(Y[there, j]):
                 found[j] = x[0] / norms[0]
         return found
 
@@ -245,7 +245,9 @@ def _pushed(recording: ArmRecording, look: Look) -> list[Finding]:
                 f'{recording.source}: the friction of {name} would push it: '
                 f'{place} or position[{name}] has the wrong sign'
             )
-            findings.append(Finding('bad', 'effort_sign', text, place, float(-power[j] / std[j])))
+            findings.append(
+                Finding('bad', 'effort_sign', text, place, size=float(-power[j] / std[j]))
+            )
     return findings
 
 
@@ -267,7 +269,7 @@ def _explained(recording: ArmRecording, look: Look, plain: float) -> Slices[list
     level: Level = 'bad' if best.factor > CERTAIN else 'warn'
     text = (
         f'{recording.source}: {best.best.text} (the efforts then fit {best.factor:.3g} times '
-        'better)'
+        f'better{doubt(best.factor)})'
     )
     return [Finding(level, best.best.code, text, best.best.where, best.factor)]
 
@@ -387,7 +389,7 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
     gains = np.array([c.gains.get(n, 1.0) for n in look.model.joints])
     gains = gains if c.effort == 'current' else np.ones(len(gains))
     scales = scales * gains
-    told = np.isfinite(scales)
+    told = np.abs(scales) < NO_UNIT
     if told.sum() < 1:
         return [], False
     topic = f'{recording.topic}.effort'

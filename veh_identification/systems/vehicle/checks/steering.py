@@ -43,4 +43,4 @@ def check_ratio(
         f'that the car goes: sensors.rack.steering_ratio should be {value:.3g} times as large, or '
         f'geometry.wheelbase {wheelbase * value:.3g} m'
     )
-    return [Finding('bad', 'scale', text, where, abs(value - 1.0) / sigma)]
+    return [Finding('bad', 'scale', text, where, size=abs(value - 1.0) / sigma)]

@@ -112,7 +112,7 @@ class Timekeeper:
         else:
             return None
         text = f'{who} seem to be measured {late:.3f} s after their stamps, which none is: {cause}'
-        return Finding('bad', 'late', text, where, late)
+        return Finding('bad', 'late', text, where, size=late)
 
     def _states(self, places: Any) -> Any:
         """Places of parameters among all states."""

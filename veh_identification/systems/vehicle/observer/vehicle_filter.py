@@ -188,14 +188,14 @@ class VehicleErrorEKF(ErrorEKF):
                 'against it, more than its load explains: how it is mounted is estimated, '
                 'and roll and pitch are known less well'
             )
-            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', self._tilted))
+            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', size=self._tilted))
         if self._twisted:
             turn = self.parameter(TURN)
             text = (
                 f'the inertial unit is turned about its vertical axis by {turn:.3f} rad '
                 'against the car: how it is mounted is estimated'
             )
-            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', turn))
+            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', size=turn))
         if not self.bearings.placed:
             text = 'the place is not known before the first fix'
             found.append(Finding('warn', 'place_unknown', text))
@@ -223,7 +223,7 @@ class VehicleErrorEKF(ErrorEKF):
                     f'{said.value:.3g} than {said.where} allows for: it is estimated'
                 )
                 where = said.where
-                found.append(Finding('warn', 'calibration_off', text, where, value))
+                found.append(Finding('warn', 'calibration_off', text, where, size=value))
         return found if (late := self._timekeeper.finding()) is None else [*found, late]
 
     def predict(self, dt: float, inputs: Any = None) -> None:
