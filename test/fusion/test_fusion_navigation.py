@@ -326,6 +326,27 @@ def test_heights_that_contradict_a_climb_are_believed_where_nothing_else_tells_i
     assert max(late) < 0.3
 
 
+def test_biases_learnt_until_the_stamps_jumped_are_doubted() -> None:
+    """Messages that lied until then: a rate of -0.07 rad/s was believed ten seconds later."""
+    car, core = Car(heading=0.0), FusionCore(options(odometry=OdometryOptions(topic='odom')))
+    filter_, started = core.navigator.filter, None
+    for begin in (0.0, 3600.0):
+        for k in range(300):
+            values = car.imu(k / 100, np.array(POINT), MOUNT, True)
+            core.push('imu', ns(begin + k / 100), tuple(values.tolist()))
+            core.push('odometry', ns(begin + k / 100), (car.v, 0.0, 0.0, 0.25))
+            core.poll()
+            if started is None and filter_.ready:
+                started = np.diagonal(filter_.P)[9:12].copy()
+        if not begin:  # it is sure of what is not true
+            filter_.gyro_bias[:] = 0.01, 0.0, -0.07
+            filter_.P[9:12] = filter_.P[:, 9:12] = 0.0
+            filter_.P[range(9, 12), range(9, 12)] = 1e-8
+    assert core.epoch_steps and started is not None
+    assert filter_.P[11, 11] > 0.5 * started[2]  # what a circle does not tell stays open
+    assert abs(filter_.gyro_bias[2]) < 0.02
+
+
 def test_where_velocities_contradict_the_estimate_as_the_place_does_it_starts_anew() -> None:
     velocity, speed = GnssVelocityOptions(topic='vel'), SpeedOptions(topic='speed')
     core = FusionCore(options(gnss=gnss(), gnss_velocity=velocity, speed=speed))

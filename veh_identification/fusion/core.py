@@ -260,6 +260,8 @@ class FusionCore:
             if key == EPOCH:
                 self._outputs(self.last_stamp, states)
                 self.epoch_steps.append(values[0] / NANOSECONDS)
+                # What made the stamps jump may have spoilt what was learnt until it was seen.
+                self.navigator.filter.renew_biases()
                 self._restart()
                 continue
             if self._next_stamp is None:

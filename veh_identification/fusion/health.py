@@ -194,7 +194,7 @@ class SensorHealth:
             return [Finding('warn', 'set_aside', text, where)]
         if self.scatter > 2.0:
             text = f'{self.name} scatters {self.scatter:.1f} times as much as stated'
-            return [Finding('warn', 'noisier_than_stated', text, where, self.scatter)]
+            return [Finding('warn', 'noisier_than_stated', text, where, size=self.scatter)]
         return []
 
 

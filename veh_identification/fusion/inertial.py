@@ -214,6 +214,16 @@ class InertialFilter:
         # Each by itself: steps that go together would tie the biases to each other.
         self.P[range(9, 15), range(9, 15)] += np.minimum(doubt, room)
 
+    def renew_biases(self) -> None:
+        """Take the biases as uncertain as at the start; those that nobody expects are none."""
+        if not self.P[9:15, 9:15].any():
+            return
+        unexpected = np.square(self.x[10:16]) > self._bias_variances
+        self.x[10:16][unexpected] = 0.0
+        self.P[9:15, :] = 0.0
+        self.P[:, 9:15] = 0.0
+        self.P[range(9, 15), range(9, 15)] = self._bias_variances
+
     def forget_biases(self) -> None:
         """The next start begins with unknown biases and calibration."""
         self.x[10:] = 0.0
