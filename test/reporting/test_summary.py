@@ -49,6 +49,18 @@ def test_serious_finding_forbids(identification: IdentificationContent) -> None:
     assert found.verdict.findings[0].text == 'The wheels are swapped.'
 
 
+def test_a_cause_that_explains_less_than_half_is_a_maybe(
+    identification: IdentificationContent,
+) -> None:
+    for evidence, told in ((1.4, 'maybe: The efforts are late.'), (2.1, 'The efforts are late.')):
+        bad = replace(
+            identification,
+            findings=(Finding('bad', 'late', 'The efforts are late.', '', evidence),),
+        )
+        page = render(identification_page(bad, judging.judge(bad)))
+        assert f'aria-label="bad"></span>{told}</li>' in page
+
+
 def test_value_that_cannot_exist_forbids(identification: IdentificationContent) -> None:
     rows = (*identification.parameters, ParameterRow('M1', 'kg', 24.0, -96.0, 1.0, 'impossible'))
     found = first_screen(replace(identification, parameters=rows))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.findings.numbers import unit as raised
 from veh_identification.runtime.messages import byte_value
 
@@ -21,6 +22,11 @@ ELLIPSE_95 = math.sqrt(-2.0 * math.log(0.05))
 #: Of a verdict.
 LEVELS = {'yes': 'good', 'care': 'warn', 'no': 'bad'}
 COUNTS = ('received', 'accepted', 'rejected', 'late', 'duplicate', 'invalid', 'waiting')
+
+
+def told(message: Any) -> str:
+    """`Finding.told` of a message."""
+    return Finding(message.level, message.code, message.text, evidence=message.evidence).told
 
 
 def cut(text: Any, most: int = TEXT) -> str:
@@ -50,7 +56,7 @@ def estimate_of(message: Any) -> dict[str, Any]:
         'verdict': cut(message.verdict),
         'headline': cut(message.headline, SENTENCE),
         'findings': [
-            {'level': cut(one.level), 'code': cut(one.code), 'text': cut(one.text, SENTENCE)}
+            {'level': cut(one.level), 'code': cut(one.code), 'text': cut(told(one), SENTENCE)}
             for one in message.findings[:FINDINGS]
         ],
         'left_out': max(0, len(message.parameters) - PARAMETERS),

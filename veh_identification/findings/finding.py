@@ -37,10 +37,19 @@ class Finding:
     size: float = float('nan')
 
     @property
+    def unproven(self) -> bool:
+        """Something is surely wrong, but it may be something else."""
+        return self.level == 'bad' and self.evidence < CONVINCING
+
+    @property
     def mark(self) -> str:
-        """How its line begins: something is surely wrong, but is this what it is?"""
-        unproven = self.level == 'bad' and self.evidence < CONVINCING
-        return 'MAYBE' if unproven else MARKS[self.level]
+        """How its line begins."""
+        return 'MAYBE' if self.unproven else MARKS[self.level]
+
+    @property
+    def told(self) -> str:
+        """The sentence where the level is shown by other means."""
+        return f'maybe: {self.text}' if self.unproven else self.text
 
     @property
     def line(self) -> str:

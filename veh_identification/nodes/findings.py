@@ -34,7 +34,7 @@ class FindingLog:
 
 def log_finding(logger: Logger, one: Finding) -> None:
     """One line of source for each severity: rclpy refuses one that logs at two."""
-    text = f'{one.code}: {one.text}'
+    text = f'{one.code}: {one.told}'
     if one.level == 'bad':
         logger.error(text)
     elif one.level == 'warn':
@@ -54,7 +54,7 @@ def verdict_facts(verdict: Verdict) -> dict[str, Any]:
 
 def verdict_status(verdict: Verdict) -> tuple[int, str]:
     """Level and text of a diagnostic status."""
-    text = '; '.join(one.text for one in verdict.reasons) or verdict.headline
+    text = '; '.join(one.told for one in verdict.reasons) or verdict.headline
     return DIAGNOSTIC_LEVELS[verdict.level], text
 
 

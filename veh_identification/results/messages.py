@@ -207,7 +207,7 @@ def finding_facts(findings: Iterable[Finding]) -> dict[str, str]:
         while key in facts:
             many += 1
             key = f'finding: {one.code} ({many})'
-        facts[key] = one.text
+        facts[key] = one.told
     return facts
 
 
