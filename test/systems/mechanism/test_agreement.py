@@ -96,6 +96,8 @@ DEGREES = 180.0 / np.pi
 CASES: dict[str, tuple[Signals, str, str]] = {
     'encoder in degrees': (changed('encoder', lambda v: DEGREES * v), 'unit', 'degrees'),
     'encoder behind a gear': (changed('encoder', lambda v: 3.0 * v), 'scale', '3 times too much'),
+    'encoder loses counts': (changed('encoder', lambda v: 0.97 * v), 'scale', '0.97 times'),
+    'encoder on a worn wheel': (changed('encoder', lambda v: 1.012 * v), 'scale', '1.01 times'),
     'zero of the encoder': (changed('encoder', lambda v: v + 0.5), 'zero', '30 degrees off'),
     'stroke in mm': (changed('stroke', lambda v: 1e3 * v), 'unit', 'in mm'),
     'stroke inwards': (changed('stroke', lambda v: 0.4 - v), 'sign', 'stroke'),

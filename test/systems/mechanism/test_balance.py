@@ -79,7 +79,12 @@ def half(force: np.ndarray) -> np.ndarray:
     return np.where(np.arange(force.size) < force.size // 2, force, -force)
 
 
+def older(force: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.full(50, force[0]), force[:-50]])  # by 0.1 s
+
+
 FORCES: dict[str, tuple[Change, str, str]] = {
+    '0.1 s late': (older, 'late', 'about 100 ms late'),
     'wrong sign': (lambda f: -f, 'force_sign', 'motor'),
     'in N mm': (lambda f: 1e3 * f, 'unit', 'in N mm'),
     'wrong sign from the middle on': (half, 'force_sign', 'from about 3.'),
@@ -120,3 +125,9 @@ def test_what_fits_and_what_nobody_knows(description: Description, friction: flo
     assert check_agreement(items(friction=friction), description) == []
     hand = 0.6 * np.sin(31.0 * np.arange(0.0, 7.0, 0.002)) ** 2
     assert check_agreement(items(lambda f: f + hand, friction), description) == []
+
+
+def test_a_force_that_never_changes(description: Description) -> None:
+    """Its work does not fit, and nothing tells the right one, not even a unit that helps."""
+    (doubt,) = check_agreement(items(lambda f: np.full_like(f, 1.0)), description)
+    assert (doubt.level, doubt.code) == ('warn', 'stuck') and 'is 1 throughout' in doubt.text

@@ -47,6 +47,8 @@ AGREE, GOOD, ALIKE = 1.0, 1.5, 0.3
 MOVING = 10.0
 #: A factor this near to one is none [-].
 NEAR = 0.3
+#: By how much forces may be later than what they drive [s].
+LAGS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2, 0.25)
 #: What a torque or force may be shown in, and how many of it are one N m or one N.
 TORQUES = {'N mm': 1e3, 'N cm': 1e2, 'kgf cm': 10.1972, 'lbf in': 8.8507, 'kN m': 1e-3}
 FORCES = {'kN': 1e-3, 'mN': 1e3, 'kgf': 1.0 / 9.80665, 'lbf': 1.0 / 4.44822}
@@ -175,12 +177,31 @@ def check_balance(heard: Heard, items: Sequence[Item], description: Description)
         good=GOOD,
         misfit_text='',
     )
-    return [one for one in told if one.level == 'bad']
+    causes = [one for one in told if one.level == 'bad']
+    return _same_throughout(balance.case, as_it_is, causes) or causes
+
+
+def _same_throughout(case: Driven, misfit: float, causes: Sequence[Finding]) -> list[Finding]:
+    """Forces that never change although their work does not fit: nothing tells the right ones."""
+    found = []
+    for name, force in case.forces.items():
+        if float(np.ptp(force)) > 0.0:
+            continue
+        where = _told_by(case.description, name)
+        text = (
+            f'the force of {name} ({where}) is {force[0]:.4g} throughout, and its work misses the '
+            f'energy by {misfit:.3g} times what is usual: is it stuck, or does something else '
+            'drive or brake as well?'
+        )
+        text += ''.join(f' (or {one.text})' for one in causes)
+        found.append(Finding('warn', 'stuck', text, where, size=misfit))
+    return found
 
 
 def _hypotheses(balance: Balance) -> Iterator[Hypothesis[Driven]]:
     """The simplest first; last those of a part of the time."""
     yield from _forces(balance.case)
+    yield from _late(balance.case, float(balance.at[1] - balance.at[0]))
     yield from _entries(balance.case.description)
     for name in balance.case.forces:
         factor = balance.factor(name)
@@ -203,13 +224,41 @@ def _hypotheses(balance: Balance) -> Iterator[Hypothesis[Driven]]:
     yield from partly(_forces(balance.case), early, f'until about {time:.2g} s')
 
 
+def _told_by(description: Description, name: str) -> str:
+    """Topic and field of the force of a drive."""
+    drive = description.drives[name]
+    return f'effort of {drive.joint or drive.coordinate} in {JOINTS}'
+
+
+def _late(case: Driven, spacing: float) -> Iterator[Hypothesis[Driven]]:
+    """Forces that are older than the places beside them."""
+    for name, force in case.forces.items():
+        where = _told_by(case.description, name)
+        if float(np.ptp(force)) == 0.0:
+            continue
+        for lag in LAGS:
+            text = f'the force of {name} ({where}) seems to be about {1e3 * lag:.3g} ms late'
+            yield Hypothesis('late', text, _sooner(name, round(lag / spacing)), where)
+
+
+def _sooner(name: str, steps: int) -> Callable[[Driven], Driven]:
+    """The force of a drive so many steps earlier; the last one lasts."""
+
+    def change(case: Driven) -> Driven:
+        force = case.forces[name]
+        moved = force[np.minimum(np.arange(len(force)) + steps, len(force) - 1)]
+        return replace(case, forces={**case.forces, name: moved})
+
+    return change
+
+
 def _forces(case: Driven) -> Iterator[Hypothesis[Driven]]:
     """Signs and units of the drives."""
     description = case.description
     for name, drive in description.drives.items():
         if name not in case.forces:
             continue
-        where = f'effort of {drive.joint or drive.coordinate} in {JOINTS}'
+        where = _told_by(description, name)
         turns = description.coordinates[drive.coordinate].kind == 'angle'
         text = f'the force of {name} ({where}) seems to have the wrong sign'
         yield Hypothesis('force_sign', text, _scaled(name, -1.0), where)

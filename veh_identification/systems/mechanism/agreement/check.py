@@ -29,7 +29,12 @@ from veh_identification.systems.mechanism.agreement.heard import (
     heard_of,
     noise_of,
 )
-from veh_identification.systems.mechanism.agreement.hypotheses import halves, points, whole
+from veh_identification.systems.mechanism.agreement.hypotheses import (
+    halves,
+    points,
+    shares,
+    whole,
+)
 from veh_identification.systems.mechanism.configuration import Description, SensorEntries
 from veh_identification.systems.mechanism.streams import brought_by
 from veh_identification.types import Array
@@ -134,6 +139,7 @@ def _findings(compared: Comparison) -> list[Finding]:
         moved = sized(compared.case, points(compared), compared.misfit, as_it_is)
         tried += [moved] if moved is not None else []
         tried += _judged(compared, halves(compared, compared.change_time()))
+        tried += _judged(compared, shares(compared))
         found = best_of(tried, as_it_is)
     text = f'sensors and geometry disagree: {as_it_is:.3g} times what noise explains'
     told = explanation_findings(

@@ -9,6 +9,7 @@ import numpy as np
 from veh_identification.errors import VehIdError
 from veh_identification.systems.mechanism.agreement.changes import (
     added,
+    scaled,
     steadied,
     turning_point,
 )
@@ -28,6 +29,8 @@ from veh_identification.types import Array
 SPACING, LONGEST_SPACING, MOST, FEWEST = 0.02, 0.04, 400, 25
 #: Part of a signal that may be missing beside its noise, and deviations of that: units of misfit.
 ALLOWED, DEVIATIONS = 0.04, 2.0
+#: Factors near one that are tried: ten turns are a tenth of a turn further at each.
+SHARES = tuple(1.0 + 0.001 * k for k in (*range(-100, -3), *range(4, 101)))
 #: Share of the errors that count, the smallest: glitches are no matter of units.
 COUNTED = 0.95
 
@@ -151,6 +154,20 @@ class Comparison:
             shown, predicted = shown - shown.mean(axis=0), predicted - predicted.mean(axis=0)
         slope = float(np.sum(shown * predicted) / max(float(np.sum(shown * shown)), 1e-30))
         return (slope,) if slope > 0.0 else ()
+
+    def share(self, name: str) -> tuple[float, ...]:
+        """The factor near one with which a sensor of an angle fits best, if it fits better so.
+
+        Counts that are lost, or a wheel that slips, add up over many turns, where no slope tells.
+        """
+        found = []
+        for factor in SHARES:
+            try:
+                found.append(self.misfit(scaled(name, factor)(self.case)))
+            except VehIdError:
+                found.append(float('inf'))
+        least = int(np.argmin(found))
+        return (SHARES[least],) if np.isfinite(found[least]) else ()
 
     def shifted_to_fit(self, case: Case, name: str) -> Case:
         """With the zero of a sensor where it fits the others best."""

@@ -142,8 +142,19 @@ def _sized(compared: Comparison) -> Iterator[Hypothesis[Case]]:
     for name, where, _ in compared.sensors():
         gears = GEARS if name in compared.shown.values() else compared.slope(name)
         for gear in gears:
-            text = f'{where} seems to show {1.0 / gear:.3g} times too much'
-            yield Hypothesis('scale', text, scaled(name, gear), where)
+            yield _scale(name, where, gear)
+
+
+def _scale(name: str, where: str, gear: float) -> Hypothesis[Case]:
+    text = f'{where} seems to show {1.0 / gear:.3g} times too much'
+    return Hypothesis('scale', text, scaled(name, gear), where)
+
+
+def shares(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Encoders that lose counts or slip a little; a zero that jumps may look alike."""
+    for name, where, sensor in compared.sensors():
+        for factor in compared.share(name) if sensor.kind == 'encoder' else ():
+            yield _scale(name, where, factor)
 
 
 def _clocks(compared: Comparison) -> Iterator[Hypothesis[Case]]:
