@@ -91,6 +91,8 @@ def refused(text: str, floating: bool = True) -> str:
         (table(inertia=''), ('"arm"', 'inertia')),
         (table(name=''), ('row 1', 'name')),
         (table(name=None), ('row 1', 'name')),
+        (table(name='arm\nleg'), ('row 1', 'printable')),
+        (table(name='arm, ' * 100), ('row 1', '100 printable')),
         ({'name': 'car', 'bodies': [row(), row()]}, ('two bodies', '"arm"')),
         ({'name': 'car', 'bodies': [row(antecedent='arm')]}, ('cyclic',)),
         (None, ('mapping',)),

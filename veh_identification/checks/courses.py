@@ -15,6 +15,7 @@ from veh_identification.checks.channels import STEP, WINDOW, Channels
 from veh_identification.checks.relations import Relation
 from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
+from veh_identification.signals.spread import spread
 from veh_identification.types import Array
 
 #: Turns are compared over this long (seconds), above this speed (m/s) throughout.
@@ -119,7 +120,7 @@ def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding
     if found or channels.width('gnss') < 3:
         return found
     climbs = channels.width('gnss_velocity') > 2
-    climbs = climbs and float(np.nanstd(channels.tables['gnss_velocity'][1][:, 2])) > 0.0
+    climbs = climbs and spread(channels.tables['gnss_velocity'][1][:, 2]) > 0.0
     height = _beside_velocity(channels, 2) if climbs else channels.of('gnss', 2)
     least = LEAST_LEAP[0 if climbs else 1]
     return _jumped(channels, height + 0j, fixes, velocities, least, 'altitudes jump')

@@ -35,6 +35,7 @@ from veh_identification.checks.satellites import (
 )
 from veh_identification.checks.tilting import check_leaning, check_tilting
 from veh_identification.findings import Finding
+from veh_identification.signals.spread import spread
 from veh_identification.types import Array
 
 #: The least span that says anything (seconds).
@@ -321,7 +322,7 @@ def check_axes(story: Story, rates: list[Array], forces: list[Array]) -> list[Fi
     if 'odometry' in channels and channels.width('odometry') > 3:
         turns.append(channels.of('odometry', 3))
     for turn in turns:
-        if not np.isfinite(turn).any() or not np.nanstd(turn) > LEAST_RATE:
+        if not spread(turn) > LEAST_RATE:
             continue
         told = [abs(correlation(rate, turn)) for rate in rates]
         best = int(np.argmax(told))
@@ -335,7 +336,7 @@ def check_axes(story: Story, rates: list[Array], forces: list[Array]) -> list[Fi
     told = [abs(correlation(force, lateral)) for force in forces]
     best = int(np.argmax(told))
     if (
-        np.nanstd(lateral) > 0.5
+        spread(lateral) > 0.5
         and best != 1
         and told[best] > 0.85
         and told[1] < told[best] - CLEARLY

@@ -8,6 +8,7 @@ import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
+from veh_identification.signals.spread import spread
 from veh_identification.types import Array
 
 #: Gravity on the surface of the earth [m/s^2], mountains and poles included, a little more.
@@ -29,11 +30,11 @@ def check_gravity(size: float, where: str = 'gravity') -> list[Finding]:
 
 def check_means(values: Array, places: Sequence[str], code: str) -> list[Finding]:
     """Channels (columns, with their places) whose means have been taken off."""
-    size = np.nanstd(values, axis=0)
+    size = np.array([spread(one) for one in values.T])
     moving = size > 0.0
     if moving.sum() < CHANNELS:
         return []
-    means = np.abs(np.nanmean(values, axis=0)[moving]) / size[moving]
+    means = np.abs(np.nanmean(values[:, moving], axis=0)) / size[moving]
     if not (means < NO_MEAN).all():
         return []
     names = [place for place, moves in zip(places, moving, strict=True) if moves]

@@ -17,6 +17,7 @@ from veh_identification.checks.channels import STEP, Channels
 from veh_identification.checks.courses import turn_zero
 from veh_identification.checks.grid import quick, slope
 from veh_identification.findings import Finding
+from veh_identification.signals.spread import spread
 from veh_identification.types import Array
 
 #: Seconds within which tilts are compared: slower ones are drift, bias and slopes of the road.
@@ -128,7 +129,7 @@ def _climbing(channels: Channels) -> float | None:
         return None
     east, north, up = (channels.of('gnss_velocity', axis) for axis in range(3))
     way = float(np.nansum(np.hypot(east, north)))
-    told = float(np.nanstd(up)) > 0.0  # else it is a field that is not used
+    told = spread(up) > 0.0  # else it is a field that is not used
     return float(np.nansum(up)) / way if told and way > 0.0 else None
 
 

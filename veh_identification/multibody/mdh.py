@@ -44,6 +44,8 @@ from veh_identification.multibody.tree import (
 from veh_identification.types import Array
 
 _GEOMETRY = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
+#: Of the name of a body: it stands in messages and files.
+LONGEST_NAME = 100
 _TABLE_KEYS = ('name', 'base', 'constants', 'bodies', 'ties')
 _KEYS = {'name', 'antecedent', 'sigma', 'virtual', 'joint', 'inertia', *_GEOMETRY}
 _X, _Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -136,6 +138,11 @@ def _name(row: Any, index: int, where: str) -> str:
     # Inside the program an empty name stands for the root frame.
     if isinstance(name, bool) or not isinstance(name, (str, int)) or not str(name).strip():
         raise ModelError(f'{where}: row {index + 1} has the name {shown(name)}, expected text')
+    if len(str(name)) > LONGEST_NAME or not str(name).isprintable():
+        raise ModelError(
+            f'{where}: row {index + 1} has the name {shown(name)}, expected {LONGEST_NAME} '
+            'printable characters at most (a quotation mark that is not closed?)'
+        )
     if unknown:
         raise ModelError(
             f'{where}: body "{name}" has the unknown entry "{unknown[0][:60]}", expected '

@@ -390,6 +390,10 @@ def _times(column: int, factor: float):
     return change
 
 
+def _order(columns: list[int]):
+    return lambda imu: replace(imu, values=imu.values[:, columns].copy())
+
+
 @pytest.mark.parametrize(
     ('change', 'code', 'where'),
     [
@@ -398,7 +402,8 @@ def _times(column: int, factor: float):
         (_times(4, 0.85), 'scale', 'linear_acceleration.y'),
         (_times(0, -1.0), 'gyro_sign', 'angular_velocity.x'),
         (_turned, 'imu_turned', 'linear_acceleration'),
-        (lambda imu: replace(imu, stamps=imu.stamps + 0.08), 'delay', 'header.stamp'),
+        (_order([0, 2, 1, 3, 4, 5]), 'imu_turned', 'imu'),
+        (lambda imu: replace(imu, stamps=imu.stamps + 0.08), 'delay', 'imu/data'),
         (_times(slice(3, 6), 1 / 9.81), 'unit', 'linear_acceleration'),
     ],
 )
@@ -422,6 +427,16 @@ def _late_steering(one: CarRecording) -> CarRecording:
         for name, series in one.joints.items()
     }
     return replace(one, joints=joints)
+
+
+def _steering_and_satellites_late(one: CarRecording) -> CarRecording:
+    """By 30 and 100 ms: tyres that answer at once make up for the one, the fit for the other."""
+    joints = {
+        name: replace(series, stamps=series.stamps + 0.03 * ('steering' in name))
+        for name, series in one.joints.items()
+    }
+    late = replace(one.velocity, stamps=one.velocity.stamps + 0.1)
+    return replace(one, joints=joints, velocity=late)
 
 
 def _exchanged(one: CarRecording) -> CarRecording:
@@ -451,6 +466,7 @@ def _pitched(one: CarRecording) -> CarRecording:
     ('change', 'told'),
     [
         (_late_steering, ('bad', 'delay')),
+        (_steering_and_satellites_late, ('bad', 'delay')),
         (_exchanged, ('bad', 'exchanged')),
         (_late_velocity, ('warn', 'velocity_delay')),
         (_other_torque, ('bad', 'mass_by_torque')),

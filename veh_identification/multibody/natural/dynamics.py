@@ -144,7 +144,6 @@ def _project(
             change[row] = weight * share[row] * rows[row] - sigma[row]
         add_transposed(memory, change, 1.0, right, pk.FACTOR_JACOBIAN)
         solve(memory, right, step)
-        jacobian_times(memory, step, change)
         size, largest = 0.0, 0.0
         for i in range(x.size):
             x[i] += step[i]
@@ -155,6 +154,7 @@ def _project(
         if largest <= limit or largest * largest <= limit * previous:
             break
         previous = largest
+        jacobian_times(memory, step, change)
         for row in range(rows.size):
             rows[row] -= change[row]
             sigma[row] -= weight * share[row] * rows[row]

@@ -13,6 +13,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.identification.result import Solved
+from veh_identification.signals.spread import spread
 from veh_identification.systems.car.bicycle import model
 from veh_identification.systems.car.bicycle.errors import doubts, sensor_errors
 from veh_identification.systems.car.bicycle.fit import (
@@ -190,7 +191,9 @@ def identify_handling(
         findings += _told_mass(parts, forward, config)
         if not _bad(findings):
             findings += told_delay(given, fitted, config.topics['gps_velocity'])
-            findings += told_relaxation(given, fitted, config.topics['imu'])
+            findings += told_relaxation(
+                given, fitted, config.topics['imu'], parts[0].steering.source
+            )
             findings += told_constants([one.lasting for one in driven], config.topics)
     findings += [] if _bad(findings) else poor_fit(unexplained)
     findings.append(_centre(result, config, method))
@@ -239,7 +242,7 @@ def _told_beside(findings: Sequence[Finding]) -> Iterator[None]:
 
 def _enough(parts: Sequence[HandlingSamples]) -> None:
     side = np.concatenate([one.measured[:, model.M_SIDE] for one in parts])
-    lively = float(np.nanstd(side))
+    lively = spread(side)
     if lively < LEAST_CORNERING:
         raise EstimationError(
             f'{parts[0].label}: the sideways acceleration varies by {lively:.2f} m/s^2 only '
@@ -475,8 +478,9 @@ def _unexplained(shown: Sequence[Traces]) -> Array:
     """Share of each signal that steering and speed alone do not explain."""
     error = np.concatenate([one.measured - one.simulated for one in shown])
     measured = np.concatenate([one.measured for one in shown])
-    share = np.mean(np.square(error), axis=0) / np.mean(np.square(measured), axis=0)
-    return np.asarray(np.sqrt(share))
+    missed, size = np.mean(np.square(error), axis=0), np.mean(np.square(measured), axis=0)
+    # of a signal that is nothing at all nothing is explained
+    return np.sqrt(np.divide(missed, size, out=np.ones_like(missed), where=size > 0.0))
 
 
 def _judge_fit(result: IdentificationResult, shown: Sequence[Traces]) -> None:

@@ -16,9 +16,10 @@ from veh_identification.types import Array
 
 #: Deviations of what was expected from which a delay of the satellites is told, and seconds.
 FAR, LEAST_DELAY = 3.0, 0.05
-#: Relaxation lengths of tyres (m): a usual one, and one that no car has; deviations by which it
+#: Relaxation lengths of tyres (m): a usual one, and those that no car has; deviations by which it
 #: must be beyond; speed of a usual test (m/s).
-USUAL_RELAXATION, LONGEST_RELAXATION, SURELY, USUAL_SPEED = 0.5, 1.2, 2.0, 20.0
+USUAL_RELAXATION, SURELY, USUAL_SPEED = 0.5, 2.0, 20.0
+SHORTEST_RELAXATION, LONGEST_RELAXATION = 0.14, 1.2
 #: Deviations of usual constant errors (`model.START`) from which one is told.
 UNUSUAL = 2.0
 #: Radians of nose up in the mean of a drive that no road has, beside what satellites see it climb.
@@ -46,20 +47,30 @@ def told_delay(given: Sequence[Unknown], fitted: Fitted, topic: str) -> list[Fin
     return [Finding('warn', 'velocity_delay', text, topic)]
 
 
-def told_relaxation(given: Sequence[Unknown], fitted: Fitted, topic: str) -> list[Finding]:
-    """Front tyres that answer as late as none do: it is the sensors that come late.
+def told_relaxation(
+    given: Sequence[Unknown], fitted: Fitted, topic: str, steering: str
+) -> list[Finding]:
+    """Front tyres that answer as late or as soon as none do: it is the sensors that are late.
 
     A filter inside the inertial unit delays yaw rate and sideways force as a long relaxation of
-    the front tyres does, which the fit takes it for.
+    the front tyres does, which the fit takes it for; steering that is late shortens it.
     """
     k = [one.name for one in given].index('sigma_f')
     length, std = float(np.exp(fitted.value[k])), float(np.sqrt(fitted.covariance[k, k]))
+    late = 1e3 * (USUAL_RELAXATION - length) / USUAL_SPEED
+    if np.log(SHORTEST_RELAXATION / length) > SURELY * std:
+        text = (
+            f'{steering}: the front tyres seem to answer within {length:.2f} m, usual ones within '
+            f'0.2 to 0.9 m: rather the steering is told {late:.0f} ms or more too late beside '
+            f'{topic}, or that is too early: look at delays and stamps'
+        )
+        return [Finding('bad', 'delay', text, steering, size=SHORTEST_RELAXATION / length)]
     if np.log(length / LONGEST_RELAXATION) < SURELY * std:
         return []
     text = (
         f'{topic}: the front tyres seem to have a relaxation length of {length:.1f} m, usual ones '
         f'0.2 to 0.9 m: rather the inertial unit is smoothed or late by some '
-        f'{1e3 * (length - USUAL_RELAXATION) / USUAL_SPEED:.0f} ms beside the steering: look at '
+        f'{-late:.0f} ms beside the steering: look at '
         'its filter (bandwidth) and its delay'
     )
     return [Finding('bad', 'delay', text, topic, size=length / LONGEST_RELAXATION)]

@@ -62,7 +62,8 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
     if not found:
         found += check_late(shown, recording, configuration)
     if not found:
-        told_by = sources(configuration, speed_topic(recording, configuration))
+        speed = speed_topic(recording, configuration)
+        told_by = sources(configuration, speed)
         coarse = relations(shown, configuration)
         judged = judge(coarse, told_by)
         # A wrong unit or sign makes what is known exactly wrong as well.
@@ -70,7 +71,9 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
             # A scale that what is known exactly contradicts is none: the fit tells more.
             judged = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
         found += judged.findings
-        found += [] if found else check_axes(judged.told, shown, configuration)
+        found += (
+            [] if found else check_axes(judged.told, shown, configuration.topics['imu'], speed)
+        )
         found += [] if found else check_steering_zero(shown, configuration)
         found += [] if found else check_drifts(shown, configuration)
         found += [] if found else check_wrench_point(shown, configuration)

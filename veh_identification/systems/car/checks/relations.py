@@ -13,6 +13,7 @@ from veh_identification.checks.grid import quick, slope
 from veh_identification.checks.ranges import GRAVITY
 from veh_identification.checks.relations import TELLING, Relation, Told
 from veh_identification.findings import Finding
+from veh_identification.signals.spread import spread
 from veh_identification.systems.car.checks.channels import (
     AXLES,
     HEAVIEST,
@@ -382,21 +383,34 @@ def _rolling_axles(shown: Channels, configuration: CarDescription) -> list[Relat
     return found
 
 
-def check_axes(
-    told: tuple[Told, ...], shown: Channels, configuration: CarDescription
-) -> list[Finding]:
-    """A relation between quantities that move and do not agree at all: an axis is exchanged."""
+def check_axes(told: tuple[Told, ...], shown: Channels, imu: str, speed: str) -> list[Finding]:
+    """Lateral acceleration and turns that do not agree at all: an axis is exchanged.
+
+    `imu` and `speed`: who tells them.
+    """
     turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
-    if turn is None or turn.clear or float(np.nanstd(turn.relation.predicted)) < 1.0:
+    if turn is None or turn.clear:
+        return []
+    turning = [shown.speed[:, 0] * shown.rate[:, k] for k in range(3)]
+    by_rate = [likeness(shown.force[:, 1], one) for one in turning]
+    best = int(np.argmax(np.abs(np.nan_to_num(by_rate))))
+    if best != 2 and abs(by_rate[best]) > EXCHANGED and spread(turning[best]) > 1.0:
+        text = (
+            f'{imu} angular_velocity: its {"xyz"[best]} axis in base_link turns as the lateral '
+            f'acceleration asks for (correlation {by_rate[best]:.2f}): axes are exchanged, or the '
+            'unit is turned against the pose given'
+        )
+        return [Finding('bad', 'imu_turned', text, imu)]
+    if spread(turn.relation.predicted) < 1.0:
         return []
     alike = [likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
-    best = int(np.nanargmax(np.abs(alike)))
-    where = f'{configuration.topics["imu"]} linear_acceleration'
+    best = int(np.argmax(np.abs(np.nan_to_num(alike))))
+    where = f'{imu} linear_acceleration'
     if best == 1 or not abs(alike[best]) > EXCHANGED:
         text = (
             'lateral acceleration and speed times yaw rate have nothing in common (correlation '
             f'{turn.correlation:.2f}): stamps, axes or signs of {where}, '
-            f'{configuration.topics["speed"]} or the gyroscope are wrong'
+            f'{speed} or the gyroscope are wrong'
         )
         return [Finding('warn', 'sensors_disagree', text, where)]
     text = (
@@ -404,7 +418,7 @@ def check_axes(
         f'(correlation {alike[best]:.2f}): axes are exchanged, or the unit is turned against '
         'the pose given'
     )
-    return [Finding('bad', 'imu_turned', text, configuration.topics['imu'])]
+    return [Finding('bad', 'imu_turned', text, imu)]
 
 
 def check_wrench_point(shown: Channels, configuration: CarDescription) -> list[Finding]:

@@ -34,6 +34,7 @@ from veh_identification.checks.ticks import check_wheel_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
+from veh_identification.signals.spread import spread
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.vehicle.checks.described import check_inertia, check_tyres
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
@@ -238,14 +239,15 @@ def _stuck_steering(heard: Heard, story: Story) -> list[Finding]:
         return []
     grid = story.channels.grid
     inside = (grid > rest.begin) & (grid < rest.end)
-    if not np.nanstd(story.channels.of('imu', 2)[inside]) > STEERED:
+    if not spread(story.channels.of('imu', 2)[inside]) > STEERED:
         return []
     where = story.where['steering']
     text = (
         f'{where} does not change at all from {rest.begin:.2f} s to {rest.end:.2f} s while the '
         'car turns: the sensor is stuck or repeats its last value'
     )
-    return [Finding('bad', 'stuck', text, where)]
+    # one that rests at the end of its range does so for another reason
+    return check_saturated(values[:, 0], where) or [Finding('bad', 'stuck', text, where)]
 
 
 def _sources(car: CarDescription, topics: Mapping[str, str]) -> dict[str, Source]:

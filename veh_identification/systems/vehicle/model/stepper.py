@@ -34,7 +34,7 @@ RENEW = 1e-4
 NEXT, NEAR = 0.01, 100.0
 # Rates and accelerations need not fit the constraints as well as those of a model that is left to
 # itself for minutes (`dynamics.PROJECTED`): sensors correct this one. It saves a pass of each.
-PROJECTED = 1e-9
+PROJECTED = 1e-8
 
 
 @njit(cache=True, nogil=True)
