@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from veh_identification.checks.held import check_held
+from veh_identification.checks.held import check_blank, check_held
 
 rng = np.random.default_rng(2)
 TIME = np.arange(0.0, 20.0, 0.01)
@@ -41,3 +41,19 @@ def test_ticks_limits_and_a_stand_at_zero_are_not_held():
 def test_a_machine_that_does_not_move_may_hold_its_values():
     moving = ~((TIME >= 6.0) & (TIME < 7.0))
     assert check_held(TIME, held(NOISY, 6.0, 7.0), 'imu/data', moving=moving) == []
+
+
+def test_messages_of_nothing_are_told():
+    lost = np.column_stack([NOISY + 3.0, NOISY, 2.0 * NOISY])
+    lost[(TIME > 4.0) & (TIME < 4.2)] = 0.0
+    (found,) = check_blank(TIME, lost, 'imu/data')
+    assert (found.level, found.code) == ('bad', 'stuck') and '1 times' in found.text
+
+
+def test_a_machine_at_rest_and_single_zeros_are_no_lost_messages():
+    still = np.where(TIME < 5.0, 0.0, SMOOTH)
+    rests = np.column_stack([still, still, np.round(still)])
+    assert check_blank(TIME, rests[TIME < 5.0], 'imu/data') == []
+    noisy = np.column_stack([NOISY, NOISY, NOISY])
+    noisy[700] = 0.0
+    assert check_blank(TIME, noisy, 'imu/data') == []

@@ -79,7 +79,7 @@ def _tells(relation: Relation, samples: int) -> bool:
 
     What is made of the size of a speed changes its sign where the vehicle goes backwards.
     """
-    signed = relation.constant or not relation.sizes
+    signed = relation.constant or relation.backwards or not relation.sizes
     return signed and len(relation.measured) == len(relation.predicted) == samples
 
 

@@ -22,6 +22,8 @@ SHORTEST, SAMPLES = 0.15, 15
 BEFORE, LEAP, QUANTILE = 0.3, 3.0, 0.99
 #: Steps that are looked at on each side.
 ABOUT = 4
+#: Blank messages one after the other from which on they are no chance.
+BLANK_SAMPLES = 3
 #: From so many seconds on nothing can be read across it.
 LONG = 0.5
 
@@ -59,6 +61,29 @@ def check_held(
         if leap > LEAP * largest or (abrupt and leap > BEFORE * usual):
             return [_finding(where, float(t[first]), float(t[last]))]
     return []
+
+
+def check_blank(time: Array, values: Array, where: str) -> list[Finding]:
+    """A message with several channels (n, parts) that are all exactly nothing now and then.
+
+    What measures shows noise: such messages were filled in by a driver that had lost its sensor.
+    """
+    blank = np.all(values == 0.0, axis=1)
+    share = float(np.mean(blank)) if len(blank) else 0.0
+    alive = np.any(values[1:] != values[:-1], axis=1)[~blank[1:]]
+    if len(blank) < FEWEST or not 0.0 < share < 0.5 or not np.mean(alive) > CHANGES:
+        return []
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], blank.astype(int), [0]])))
+    first, last = edges[::2], edges[1::2] - 1
+    if not int(np.max(last - first)) + 1 >= BLANK_SAMPLES:
+        return []
+    lost = float(np.sum(time[last] - time[first]))
+    text = (
+        f'{where}: all its values are exactly zero {len(first)} times, {lost:.2g} s in all (first '
+        f'at {time[first[0]]:.2f} s), where they change with every sample otherwise: messages of '
+        'a sensor that was lost; leave them out where they are made'
+    )
+    return [Finding('bad', 'stuck', text, where, size=lost)]
 
 
 def _rightly(value: Array, place: int) -> bool:

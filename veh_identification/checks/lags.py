@@ -125,6 +125,9 @@ def check_lags(
     )
     blamed = _blamed(lags, where, groups, plain)
     if blamed is None:
+        # no delay that lasts explains them: one that grows?
+        if drift := check_drift(pairs, where, groups, step):
+            return drift
         text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
         return [Finding('warn', 'sensors_disagree', text)]
     place, delay, evidence = blamed

@@ -67,6 +67,7 @@ class Relation:
     tolerance: float = TOLERANCE  # of the logarithm of the slope
     constant: bool = False  # the means are compared, not what varies
     sizes: frozenset[str] = frozenset()  # sources whose sign does not show
+    backwards: bool = False  # whether it holds backwards, though it is made of sizes
     reach: int = 0  # samples before each of its own that it is made of
 
     def told(self) -> Told | None:

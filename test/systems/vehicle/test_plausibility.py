@@ -198,6 +198,35 @@ def test_no_sensor_is_hundreds_of_metres_away(sensor):
     assert (told.code, told.where) == ('unit', f'sensors.{sensor}.position')
 
 
+def test_steering_that_changes_its_sign_on_the_way():
+    samples = heard()
+    time, rack = samples['rack']
+    later = {**samples, 'rack': (time, np.where(time[:, None] < 20.0, rack, -rack))}
+    (told,) = found(later)
+    assert (told.level, told.code) == ('bad', 'changes') and 'wrong sign' in told.text
+    when = float(re.search(r'from about (\d+) s on', told.text)[1])
+    assert when == pytest.approx(20.0, abs=1.0)
+
+
+def test_steering_that_rests_at_the_end_of_its_range():
+    (told,) = found(changed(heard(), 'rack', lambda v: np.clip(v, -0.006, 0.006)))
+    assert told.code == 'saturated'
+
+
+def test_messages_that_are_filled_with_zeros():
+    samples = heard()
+    time, imu = samples['imu']
+    lost = (time % 5.0) < 0.3
+    (told,) = found({**samples, 'imu': (time, np.where(lost[:, None], 0.0, imu))})
+    assert (told.level, told.code) == ('bad', 'stuck') and 'zero 8 times' in told.text
+
+
+def test_a_clock_of_satellites_that_runs_fast():
+    samples = heard()
+    fast = {name: (1.01 * samples[name][0], samples[name][1]) for name in ('gps', 'gps_velocity')}
+    assert [one.code for one in found({**samples, **fast})] == ['clock_drift']
+
+
 def test_three_mistakes_are_all_named():
     samples = changed(heard(), 'imu', times(GYRO, 57.3))
     samples = changed(samples, 'wheel_angle', times(slice(None), -1.0))

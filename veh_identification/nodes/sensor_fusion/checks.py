@@ -16,6 +16,7 @@ from veh_identification.checks.health import (
     check_values,
     told_once,
 )
+from veh_identification.checks.held import check_blank
 from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion, unconfirmed
 from veh_identification.checks.satellites import check_rounded, check_scatter
@@ -190,6 +191,7 @@ def _each(core: FusionCore, raw: Journal, journal: Journal) -> Callable[[Channel
         table = raw.of('imu')
         if table is not None:
             time, values = table
+            found += check_blank(time, values[:, :6], topics['imu']) if all(measured) else []
             about = {'moving': channels.moving_at(time, CREEPING), 'moved': HELD}
             # The vertical force of a simulated vehicle on a plane is one number.
             for k, field in enumerate(measured[:5]):

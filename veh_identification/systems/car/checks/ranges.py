@@ -19,7 +19,7 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
-from veh_identification.checks.held import check_held
+from veh_identification.checks.held import check_blank, check_held
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGLE,
@@ -247,7 +247,8 @@ def check_health(
         bursts += check_bursts(series.stamps, where)
         lost += [] if bursts else check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
-        held: list[Finding] = []
+        # Gravity and the noise of many channels: none of them is ever exactly nothing at once.
+        held = check_blank(series.stamps, series.values, where) if len(series.names) > 5 else []
         for column, name in enumerate(series.names):
             place = _channel(where, series, name)
             value = series.values[:, column]

@@ -24,6 +24,7 @@ from veh_identification.checks.health import (
     longest_rest,
     told_once,
 )
+from veh_identification.checks.held import check_blank
 from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion, unconfirmed
 from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
@@ -206,7 +207,7 @@ def _inertial(heard: Heard, story: Story) -> list[Finding]:
         return []
     time, values = heard['imu']
     about = {'moving': story.channels.moving_at(time, CREEPING), 'moved': HELD}
-    found: list[Finding] = []
+    found = check_blank(time, values[:, :6], story.where['imu'])
     for k, field in enumerate(FIELDS['imu'][1][:5]):
         where, unit = f'{story.where["imu"]} {field}', 'rad/s' if k < 3 else 'm/s^2'
         found += check_values(time, values[:, k], where, unit, **about)
@@ -354,8 +355,12 @@ def _relations(channels: Channels, car: CarDescription, rack_per_angle: float) -
         return []
     speed = channels.forward_speed()
     powers = {'gyro': 1.0, 'imu_side': 1.0, 'steering': -1.0, 'wheelbase': 1.0}
+    size, backwards = frozenset({'gnss_velocity'}), False
     if 'gnss_velocity' in channels:  # needs no radius
         forward, powers['gnss_velocity'] = channels.ground_speed(), -1.0
+        # Most of the time cars go forwards, and wheels that say otherwise have the wrong sign.
+        if speed is not None and np.sum(speed[1] > 0.0) > np.sum(speed[1] < 0.0):
+            forward, backwards = np.copysign(forward, speed[1]), True
     elif speed is not None:
         forward, powers[speed[0]] = speed[1], -1.0
     else:
@@ -364,8 +369,8 @@ def _relations(channels: Channels, car: CarDescription, rack_per_angle: float) -
     if expected is None:
         return []
     text = 'yaw rate against the steering'
-    size = frozenset({'gnss_velocity'})
-    return [Relation(text, channels.of('imu', 2), expected, powers, 0.02, 0.6, sizes=size)]
+    turn = channels.of('imu', 2)
+    return [Relation(text, turn, expected, powers, 0.02, 0.6, sizes=size, backwards=backwards)]
 
 
 def _pairs(channels: Channels, car: CarDescription, rack_per_angle: float) -> list[Pair]:
