@@ -16,7 +16,7 @@ from veh_identification.checks.channels import SPEEDS, Channels, correlation
 from veh_identification.checks.courses import check_jumps, check_wandering, turn_relations
 from veh_identification.checks.grid import slope
 from veh_identification.checks.health import STUCK_SECONDS
-from veh_identification.checks.lags import Pair, check_lags
+from veh_identification.checks.lags import Pair, check_lags, lag_of
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGULAR_VELOCITY,
@@ -174,7 +174,7 @@ def _told(story: Story) -> list[Finding]:
     found = found or check_tilting(channels, rates, forces, where['imu'], story.gravity)
     for further in story.further:
         found = found or further(story)
-    found = found or [one for one in _antenna(story) if one.level != 'note']
+    found = found or [one for one in _antenna(story, _apart(pairs)) if one.level != 'note']
     return found or late
 
 
@@ -185,14 +185,20 @@ def unconfirmed(story: Story) -> list[Finding]:
     return [one for one in _antenna(story) if one.level == 'note']
 
 
-def _antenna(story: Story) -> list[Finding]:
-    """What is said of the place of the antenna."""
+def _apart(pairs: Sequence[Pair]) -> float:
+    """How late satellites may be beside speeds (seconds), though it is too little to be told."""
+    told = [lag_of(one) for one in pairs if 'gnss' in one.second and 'gnss' not in one.first]
+    return max((abs(one.seconds) for one in told if one is not None), default=0.0)
+
+
+def _antenna(story: Story, apart: float = 0.0) -> list[Finding]:
+    """What is said of the place of the antenna; satellites that are late seem to swing."""
     if story.antenna is None:
         return []
     rates, _ = story.imu()
-    delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
+    delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0), apart)
     entry = story.entries.get('antenna', '')
-    return check_antenna(story.channels, rates[2], story.antenna, entry, delay)
+    return check_antenna(story.channels, rates[2], story.antenna, entry, delay, 2.0 * apart)
 
 
 def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]:

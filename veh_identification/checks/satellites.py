@@ -324,10 +324,12 @@ def check_antenna(
     given: tuple[float, float],
     entry: str,
     delay: float = DELAY,
+    grown: float = 0.0,
 ) -> list[Finding]:
     """Where the antenna is by how it swings in turns, or a note that nothing tells it.
 
-    `given`: x and y of the description, `delay`: how late its velocity may be (seconds).
+    `given`: x and y of the description, `delay`: how late its velocity may be (seconds), `grown`:
+    by how much more at the end than at the beginning.
 
     Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
     compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
@@ -351,7 +353,10 @@ def check_antenna(
     w = w + np.polyfit(t - t[0], apart, 1)[0]
     found: list[Finding] = []
     columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
-    value, sigma = fitted(columns, apart, (np.inf, SLIP, delay, np.inf, np.inf))
+    priors: tuple[float, ...] = (np.inf, SLIP, delay, np.inf, np.inf)
+    if grown > 0.0:
+        columns, priors = [*columns, w * (t - t.mean()) / np.ptp(t)], (*priors, grown)
+    value, sigma = fitted(columns, apart, priors)
     if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
         found += _swing('x', value, sigma, given[0], entry)
         if not found and sigma > CONFIRMED:
