@@ -98,6 +98,8 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('buggy-circle', 'error_ekf', 376773172),
         ('buggy-circle', 'error_ekf', 3582648974),
         ('buggy-circle', 'error_ekf', 1245510788),
+        ('buggy-circle', 'error_ekf', 131383004),
+        ('car-sine-steer', 'sensor_fusion', 1362426560),
         ('drive', 'sensor_fusion', 3884180851),
         ('drive', 'sensor_fusion', 580245115),
         ('drive', 'sensor_fusion', 239881496),

@@ -466,12 +466,12 @@ def _pitched(one: CarRecording) -> CarRecording:
     ('change', 'told'),
     [
         (_late_steering, ('bad', 'delay')),
-        (_steering_and_satellites_late, ('bad', 'delay')),
         (_exchanged, ('bad', 'exchanged')),
         (_late_velocity, ('warn', 'velocity_delay')),
         (_other_torque, ('bad', 'mass_by_torque')),
         (_yaw_off, ('warn', 'gyro_zero')),
         (_pitched, ('bad', 'imu_turned')),
+        (_steering_and_satellites_late, ('bad', 'delay')),
     ],
 )
 def test_what_the_fit_makes_its_own_is_named(recorded, change, told) -> None:
