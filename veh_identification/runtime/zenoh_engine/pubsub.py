@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
@@ -123,6 +123,14 @@ def decoder(type_name: str) -> Callable[[Received], Any]:
     return lambda received: messages.deserialize(received.payload, type_name)
 
 
+class _Queued(NamedTuple):
+    """A message as it came."""
+
+    payload: bytes
+    attachment: bytes | None
+    received_ns: int
+
+
 class ZenohSubscription:
     """A queue of the last `depth` messages and the callback that takes them.
 
@@ -154,7 +162,7 @@ class ZenohSubscription:
         self._graph = graph
         self._logger = logger
         self._lock = threading.Lock()
-        self._queue: deque[tuple[zenoh.Sample, int]] = deque(maxlen=endpoint.qos.depth)
+        self._queue: deque[_Queued] = deque(maxlen=endpoint.qos.depth)
         self._sequences: dict[bytes, int] = {}
         self._warned_ns = 0
         warm_up(endpoint.type_name)
@@ -189,10 +197,13 @@ class ZenohSubscription:
     def _on_sample(self, sample: zenoh.Sample) -> None:
         """Runs on zenoh's threads."""
         now_ns = time.time_ns()
+        # Copies: a sample that waits keeps the whole packet in which it came.
+        attachment = None if sample.attachment is None else sample.attachment.to_bytes()
+        queued = _Queued(sample.payload.to_bytes(), attachment, now_ns)
         with self._lock:
             full = len(self._queue) == self._queue.maxlen
             self.discarded += full
-            self._queue.append((sample, now_ns))
+            self._queue.append(queued)
             self._queue_load.peak = max(self._queue_load.peak, len(self._queue))
         if not full:  # else the work posted for the discarded message takes this one
             self._executor.post(self._take)
@@ -201,9 +212,10 @@ class ZenohSubscription:
         with self._lock:
             if not self._queue:  # destroyed meanwhile
                 return
-            sample, received_ns = self._queue.popleft()
+            queued = self._queue.popleft()
+        received_ns = queued.received_ns
         try:
-            received = self._open(sample, received_ns)
+            received = self._open(queued)
             message = self._decode(received)
         except MessageError as error:
             self.rejected += 1
@@ -219,10 +231,10 @@ class ZenohSubscription:
             self._load.arrival_ns = 0
             self._load.busy_seconds += time.perf_counter() - begin
 
-    def _open(self, sample: zenoh.Sample, received_ns: int) -> Received:
-        if sample.attachment is None:
+    def _open(self, queued: _Queued) -> Received:
+        if queued.attachment is None:
             raise MessageError('it has no attachment, so no ROS node sent it')
-        attachment = wire.Attachment.decode(sample.attachment.to_bytes())
+        attachment = wire.Attachment.decode(queued.attachment)
         last = self._sequences.get(attachment.gid)
         if last is None or attachment.sequence > last:
             if last is None and len(self._sequences) >= MOST_PUBLISHERS:
@@ -237,7 +249,7 @@ class ZenohSubscription:
                     f'{self.lost} messages lost so far, {self.discarded} of them because the '
                     f'queue of {self.endpoint.qos.depth} was full'
                 )
-        return Received(sample.payload.to_bytes(), attachment, received_ns)
+        return Received(queued.payload, attachment, queued.received_ns)
 
     def _warn(self, text: str) -> None:
         """At most once a second; the text holds counts, so the logger cannot throttle by it."""
