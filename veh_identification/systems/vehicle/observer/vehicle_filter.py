@@ -51,6 +51,7 @@ from veh_identification.systems.vehicle.observer.ride import (
     plane_density,
 )
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
+from veh_identification.systems.vehicle.observer.tied_wheels import PERIOD, SILENT, tie_wheels
 from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
 from veh_identification.types import Array, BoolArray, IntArray
 
@@ -58,6 +59,7 @@ BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a paramet
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
 SLIPPING = 5.0  # deviations of both wheels of an axle, to the same side
 SLIP_LASTS = 0.09  # and so long: jitter, and bumps of a real road for 0.07 s, move both wheels [s]
+SATELLITES = ('gps', 'gps_velocity')
 HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
@@ -131,6 +133,8 @@ class VehicleErrorEKF(ErrorEKF):
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._timekeeper, self._looked = Timekeeper(self, fixes), -math.inf
+        self._counting = not self._radii and any(name[:6] == 'wheel_' for name in self.sensors)
+        self._tied = self.time
         self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._twisted = False  # whether it surely is turned about its vertical axis
@@ -269,6 +273,7 @@ class VehicleErrorEKF(ErrorEKF):
         self, dt: float, inputs: Any, measurements: Iterable[Measurement]
     ) -> Sequence[Innovation]:
         """`ErrorEKF.step` in one compiled call where nothing is unusual."""
+        self._tie_now_and_then()
         bearings, listed = self.bearings, list(measurements)
         if not (
             bearings.confirmed and bearings.placed and bearings.aligned and self.adaptive is None
@@ -292,6 +297,15 @@ class VehicleErrorEKF(ErrorEKF):
         self._push()
         self._look_now_and_then()
         return results
+
+    def _tie_now_and_then(self) -> None:
+        """Wheels whose angles are counted tell the speed where satellites are silent."""
+        if not self._counting or self.time - self._tied < PERIOD:
+            return
+        self._tied = self.time
+        told = (self.channels[name].counts.last_used for name in SATELLITES)
+        if self.bearings.aligned and self.time - max(told) > SILENT:
+            tie_wheels(self.P, self.vehicle)
 
     def _once_each(
         self, measurements: list[Measurement]
@@ -752,7 +766,7 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        found = self._tilted, self._twisted, self._moving, self._yaw_variance
+        found = self._tilted, self._twisted, self._moving, self._yaw_variance, self._tied
         more = replace(self.bearings), ride, clock, found, self._force.copy()
         return replace(super().snapshot(), more=more)
 
@@ -761,7 +775,7 @@ class VehicleErrorEKF(ErrorEKF):
         super().restore(snapshot)
         if snapshot.more is not None:
             bearings, ride, clock, found, force = snapshot.more
-            self._tilted, self._twisted, moving, self._yaw_variance = found
+            self._tilted, self._twisted, moving, self._yaw_variance, self._tied = found
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
