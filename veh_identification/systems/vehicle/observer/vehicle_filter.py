@@ -133,8 +133,10 @@ class VehicleErrorEKF(ErrorEKF):
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._timekeeper, self._looked = Timekeeper(self, fixes), -math.inf
-        self._counting = not self._radii and any(name[:6] == 'wheel_' for name in self.sensors)
-        self._tied = self.time
+        # the thesis has neither
+        counted = not self._radii and self._rear_slip is not None
+        self._counting = counted and any(name[:6] == 'wheel_' for name in self.sensors)
+        self._began = self._tied = self.time
         self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._twisted = False  # whether it surely is turned about its vertical axis
@@ -304,7 +306,7 @@ class VehicleErrorEKF(ErrorEKF):
             return
         self._tied = self.time
         told = (self.channels[name].counts.last_used for name in SATELLITES)
-        if self.bearings.aligned and self.time - max(told) > SILENT:
+        if self.bearings.aligned and self.time - max(self._began, *told) > SILENT:
             tie_wheels(self.P, self.vehicle)
 
     def _once_each(
