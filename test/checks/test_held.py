@@ -57,3 +57,8 @@ def test_a_machine_at_rest_and_single_zeros_are_no_lost_messages():
     noisy = np.column_stack([NOISY, NOISY, NOISY])
     noisy[700] = 0.0
     assert check_blank(TIME, noisy, 'imu/data') == []
+    clean = np.column_stack([NOISY, NOISY, NOISY])
+    rest = (TIME > 4.0) & (TIME < 4.5)
+    clean[rest] = 0.0  # a simulator without noise that leaves gravity out
+    assert len(check_blank(TIME, clean, 'imu/data')) == 1
+    assert check_blank(TIME, clean, 'imu/data', moving=~rest) == []

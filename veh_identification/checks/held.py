@@ -63,12 +63,17 @@ def check_held(
     return []
 
 
-def check_blank(time: Array, values: Array, where: str) -> list[Finding]:
+def check_blank(
+    time: Array, values: Array, where: str, *, moving: BoolArray | None = None
+) -> list[Finding]:
     """A message with several channels (n, parts) that are all exactly nothing now and then.
 
     What measures shows noise: such messages were filled in by a driver that had lost its sensor.
+    `moving` marks the samples at which the machine is known to move: at rest, a simulator without
+    noise that leaves gravity out rightly says nothing.
     """
     blank = np.all(values == 0.0, axis=1)
+    blank = blank if moving is None else blank & moving
     share = float(np.mean(blank)) if len(blank) else 0.0
     alive = np.any(values[1:] != values[:-1], axis=1)[~blank[1:]]
     if len(blank) < FEWEST or not 0.0 < share < 0.5 or not np.mean(alive) > CHANGES:

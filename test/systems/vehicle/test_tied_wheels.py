@@ -34,8 +34,8 @@ def test_errors_of_wheels_and_speed_are_tied() -> None:
     wheel = np.zeros(2 * SIZE)
     wheel[SIZE + POSE] = radius
     apart = ahead - wheel
-    # within one per cent of the speed, though each by itself is hardly better known
-    assert 0.005 * SPEED < np.sqrt(apart @ P @ apart) < 0.03 * SPEED
+    # within two per cent of the speed, though each by itself is hardly better known
+    assert 0.01 * SPEED < np.sqrt(apart @ P @ apart) < 0.03 * SPEED
     assert ahead @ P @ ahead > 0.01
 
 

@@ -191,15 +191,18 @@ def _each(core: FusionCore, raw: Journal, journal: Journal) -> Callable[[Channel
         table = raw.of('imu')
         if table is not None:
             time, values = table
-            found += check_blank(time, values[:, :6], topics['imu']) if all(measured) else []
-            about = {'moving': channels.moving_at(time, CREEPING), 'moved': HELD}
+            moving = channels.moving_at(time, CREEPING)
+            if all(measured):
+                found += check_blank(time, values[:, :6], topics['imu'], moving=moving)
             # The vertical force of a simulated vehicle on a plane is one number.
             for k, field in enumerate(measured[:5]):
                 if field:
                     give_way()
                     unit = 'rad/s' if k < 3 else 'm/s^2'
                     where = f'{topics["imu"]} {field}'
-                    found += check_values(time, values[:, k], where, unit, **about)
+                    found += check_values(
+                        time, values[:, k], where, unit, moving=moving, moved=HELD
+                    )
         table = journal.of('gnss_velocity')
         for k, field in enumerate(RAW['gnss_velocity'] if table is not None else ()):
             if table is not None:

@@ -247,8 +247,12 @@ def check_health(
         bursts += check_bursts(series.stamps, where)
         lost += [] if bursts else check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
-        # Gravity and the noise of many channels: none of them is ever exactly nothing at once.
-        held = check_blank(series.stamps, series.values, where) if len(series.names) > 5 else []
+        # Gravity and noise: never exactly nothing at once (the wrench of a wheel in the air is).
+        held = (
+            check_blank(series.stamps, series.values, where, moving=moving)
+            if series is recording.imu
+            else []
+        )
         for column, name in enumerate(series.names):
             place = _channel(where, series, name)
             value = series.values[:, column]

@@ -206,11 +206,11 @@ def _inertial(heard: Heard, story: Story) -> list[Finding]:
     if 'imu' not in heard:
         return []
     time, values = heard['imu']
-    about = {'moving': story.channels.moving_at(time, CREEPING), 'moved': HELD}
-    found = check_blank(time, values[:, :6], story.where['imu'])
+    moving = story.channels.moving_at(time, CREEPING)
+    found = check_blank(time, values[:, :6], story.where['imu'], moving=moving)
     for k, field in enumerate(FIELDS['imu'][1][:5]):
         where, unit = f'{story.where["imu"]} {field}', 'rad/s' if k < 3 else 'm/s^2'
-        found += check_values(time, values[:, k], where, unit, **about)
+        found += check_values(time, values[:, k], where, unit, moving=moving, moved=HELD)
     return sorted(found, key=lambda one: one.level != 'bad')
 
 

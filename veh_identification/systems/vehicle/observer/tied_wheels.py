@@ -21,7 +21,7 @@ from veh_identification.types import Array
 SILENT, PERIOD = 2.0, 0.1
 #: Share of the speed and speed [m/s] by which a tyre and its radius are unknown, all four alike,
 #: and for how long they stay so [s].
-SLIP, LEAST, LASTS = 0.01, 0.02, 10.0
+SLIP, LEAST, LASTS = 0.02, 0.02, 10.0
 #: Share of the speed (or of 1 m/s) between wheel and road from which on a tyre slides.
 SLIDES = 0.1
 
