@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veh_identification.checks.relations import Judgement, Relation, Source, Told, judge
+from veh_identification.checks.relations import (
+    Judgement,
+    Moments,
+    Relation,
+    Source,
+    Told,
+    judged,
+)
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -25,6 +32,8 @@ USUAL = ('unit', 'sign')
 MIXED = 0.5
 #: Correlation that a mistake needs where the other side says nothing of it (a straight road).
 SURE = 0.9
+#: Share of all squares below which a variance is what sums lose by rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +66,13 @@ def check_changes(
     # One of the times that are tried has the change within this distance.
     apart = float(np.diff(splits).max()) if len(splits) > 1 else 0.0
     beside = int(np.ceil(0.5 * (MIXED / step + apart)))
+    running = [_Running(one) for one in own]
     found = [
         one
         for k in splits
         for one in _changes(
-            judge([_part(relation, None, k - beside) for relation in own], sources),
-            judge([_part(relation, k + beside, None) for relation in own], sources),
+            judged((sums.before(int(k) - beside) for sums in running), sources),
+            judged((sums.behind(int(k) + beside) for sums in running), sources),
             float(grid[k]),
         )
     ]
@@ -83,10 +93,40 @@ def _tells(relation: Relation, samples: int) -> bool:
     return signed and len(relation.measured) == len(relation.predicted) == samples
 
 
-def _part(relation: Relation, begin: int | None, end: int | None) -> Relation:
-    first = None if begin is None else begin + relation.reach
-    part = slice(first, end)
-    return replace(relation, measured=relation.measured[part], predicted=relation.predicted[part])
+class _Running:
+    """What the first or last samples of a relation tell, by sums up to each of them."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        good = np.isfinite(relation.measured) & np.isfinite(relation.predicted)
+        self._means = np.zeros(2)
+        sides = np.array([relation.measured, relation.predicted])
+        if good.any():  # sums of what varies lose no digits
+            self._means = sides[:, good].mean(axis=1)
+        y, x = np.where(good, sides - self._means[:, None], 0.0)
+        self._sums = np.zeros((len(good) + 1, 6))
+        np.cumsum(np.array([good, y, x, y * y, x * x, x * y]).T, axis=0, out=self._sums[1:])
+
+    def before(self, end: int) -> Told | None:
+        """Of the samples before a place."""
+        return self._told(self._sums[max(end, 0)])
+
+    def behind(self, begin: int) -> Told | None:
+        """Of those from a place on, and what they are made of, too."""
+        first = min(begin + self._relation.reach, len(self._sums) - 1)
+        return self._told(self._sums[-1] - self._sums[first])
+
+    def _told(self, sums: Array) -> Told | None:
+        count = round(float(sums[0]))
+        if not count:
+            return None
+        y, x, yy, xx, xy = (sums[1:] / count).tolist()
+        products = [yy - y * y, xx - x * x, xy - x * y]
+        for k in range(2):  # what rests is what all the sums lose by rounding
+            products[k] *= products[k] > ROUNDING * float(self._sums[-1, 3 + k]) / count
+        measured, predicted = self._means.tolist()
+        moments = Moments(count, measured + y, predicted + x, *products)
+        return self._relation.told_by(moments)
 
 
 def _changes(before: Judgement, after: Judgement, time: float) -> list[_Change]:

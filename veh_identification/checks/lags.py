@@ -12,6 +12,7 @@ import numpy as np
 
 from veh_identification.checks.channels import STEP
 from veh_identification.findings import CONVINCING, Finding
+from veh_identification.runtime.background import give_way
 from veh_identification.types import Array
 
 #: The longest lag that is looked for (seconds).
@@ -72,6 +73,7 @@ class Lag:
 
 def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
     """The shift at which the channels are most alike; None where they tell none."""
+    give_way()
     good = np.isfinite(pair.a) & np.isfinite(pair.b)
     if good.sum() < 100 or min(pair.a[good].std(), pair.b[good].std()) < pair.least:
         return None

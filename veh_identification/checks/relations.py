@@ -10,17 +10,22 @@ are sources like channels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from veh_identification.findings import CONVINCING, Finding
+from veh_identification.runtime.background import give_way
 from veh_identification.types import Array
 
 #: Below this correlation a slope says nothing about scales.
 TELLING = 0.7
+#: Samples that a slope needs.
+FEWEST = 20
 #: A slope whose logarithm is off by less than this is right: lever arms, slip, tilt and noise.
 TOLERANCE = 0.35
 #: Mismatches that differ by less explain alike.
@@ -54,6 +59,17 @@ class Source:
     several: bool = False
 
 
+class Moments(NamedTuple):
+    """Of the samples of a relation: means, and means of products about them."""
+
+    samples: int
+    measured: float
+    predicted: float
+    yy: float = 0.0
+    xx: float = 0.0
+    xy: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Relation:
     """One quantity told twice; samples at the same times, both filtered alike."""
@@ -72,31 +88,38 @@ class Relation:
 
     def told(self) -> Told | None:
         """Slope and correlation; None where nothing moves enough."""
-        if self.constant:
-            return self._told_by_means()
-        good = np.isfinite(self.measured) & np.isfinite(self.predicted)
-        if good.sum() < 20:
-            return None
-        y, x = self.measured[good], self.predicted[good]
-        y, x = y - y.mean(), x - x.mean()
-        sizes = float(y.std()), float(x.std())
-        if min(sizes) <= 0.0 or max(sizes) < self.least:
-            return None
-        correlation = float(np.mean(x * y) / (sizes[0] * sizes[1]))
-        return Told(self, float(np.copysign(sizes[0] / sizes[1], correlation)), correlation)
+        return self.told_by(self._moments())
 
-    def _told_by_means(self) -> Told | None:
-        measured, predicted = self.measured, self.predicted
-        if len(measured) == len(predicted) > 1:  # at the same times
-            good = np.isfinite(measured) & np.isfinite(predicted)
-            measured, predicted = measured[good], predicted[good]
-        measured = measured[np.isfinite(measured)]
-        predicted = predicted[np.isfinite(predicted)]
-        if not len(measured) or not len(predicted) or predicted.mean() == 0.0:
+    def told_by(self, moments: Moments | None) -> Told | None:
+        """What these samples of it tell."""
+        if moments is None:
             return None
-        if max(abs(measured.mean()), abs(predicted.mean())) < self.least:
+        if self.constant:
+            y, x = moments.measured, moments.predicted
+            return None if x == 0.0 or max(abs(y), abs(x)) < self.least else Told(self, y / x, 1.0)
+        sizes = math.sqrt(max(moments.yy, 0.0)), math.sqrt(max(moments.xx, 0.0))
+        if moments.samples < FEWEST or min(sizes) <= 0.0 or max(sizes) < self.least:
             return None
-        return Told(self, float(measured.mean() / predicted.mean()), 1.0)
+        correlation = moments.xy / (sizes[0] * sizes[1])
+        return Told(self, math.copysign(sizes[0] / sizes[1], correlation), correlation)
+
+    def _moments(self) -> Moments | None:
+        """Those of all samples."""
+        y, x = self.measured, self.predicted
+        if len(y) == len(x) > 1 or not self.constant:  # at the same times
+            good = np.isfinite(y) & np.isfinite(x)
+            y, x = y[good], x[good]
+        else:
+            y, x = y[np.isfinite(y)], x[np.isfinite(x)]
+        if not len(y) or not len(x):
+            return None
+        means = float(y.mean()), float(x.mean())
+        if self.constant:
+            return Moments(len(y), *means)
+        y, x = y - means[0], x - means[1]
+        return Moments(
+            len(y), *means, *(float(a @ b) / len(y) for a, b in ((y, y), (x, x), (x, y)))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +158,13 @@ class Judgement:
 
 def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judgement:
     """Compare all slopes with one, and name the single mistake that explains those that differ."""
-    told = tuple(one for one in (relation.told() for relation in relations) if one is not None)
+    return judged((relation.told() for relation in relations), sources)
+
+
+def judged(slopes: Iterable[Told | None], sources: Mapping[str, Source]) -> Judgement:
+    """The same for slopes that are known."""
+    give_way()
+    told = tuple(one for one in slopes if one is not None)
     return Judgement(tuple(_causes([one for one in told if one.clear], sources)), told)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from array import array
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,73 +13,122 @@ from veh_identification.types import Array
 SPACING, MEMORY = 0.045, 60.0
 #: Samples of each sensor of which none is left out.
 NEWEST = 2000
+#: Share of the rows that may be too old before they are dropped, all at once.
+SPARE = 0.25
+
+
+class _Rows:
+    """Times and values in one piece of memory, oldest first: copied and made a table at once."""
+
+    def __init__(self, width: int, numbers: array[float] | None = None) -> None:
+        self.width = width
+        self.numbers = array('d') if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers) // self.width
+
+    @property
+    def newest(self) -> float:
+        """Time of the last row."""
+        return self.numbers[-self.width]
+
+    def append(self, time: float, values: Sequence[float]) -> None:
+        """One more row; rows of fewer numbers make the others as short."""
+        if len(values) + 1 < self.width:
+            width = len(values) + 1
+            self.numbers = array('d', np.array(self.table()[:, :width]).tobytes())
+            self.width = width
+        self.numbers.append(time)
+        self.numbers.extend(values[: self.width - 1])
+
+    def drop(self, count: int) -> None:
+        """Forget the oldest."""
+        del self.numbers[: count * self.width]
+
+    def copied(self) -> _Rows:
+        """As it is now."""
+        return _Rows(self.width, self.numbers[:])
+
+    def table(self) -> Array:
+        """(N, width), read only while nothing is added."""
+        return np.frombuffer(self.numbers).reshape(-1, self.width)
+
+
+def _split(table: Array) -> tuple[Array, Array]:
+    return table[:, 0].copy(), table[:, 1:].copy()
 
 
 class Newest:
     """The newest samples of each sensor, none left out: who repeats or stamps badly shows here."""
 
     def __init__(self) -> None:
-        self._samples: dict[str, deque[tuple[float, ...]]] = {}
+        self._rows: dict[str, _Rows] = {}
 
-    def note(self, name: str, time: float, values: tuple[float, ...]) -> None:
+    def note(self, name: str, time: float, values: Sequence[float]) -> None:
         """Keep a sample."""
-        samples = self._samples.get(name)
-        if samples is None:
-            samples = self._samples[name] = deque(maxlen=NEWEST)
-        samples.append((time, *values))
+        rows = self._rows.get(name)
+        if rows is None:
+            rows = self._rows[name] = _Rows(1 + len(values))
+        rows.append(time, values)
+        if len(rows) > (1.0 + SPARE) * NEWEST:
+            rows.drop(len(rows) - NEWEST)
 
     def names(self) -> list[str]:
         """The sensors that were heard."""
-        return [*self._samples]
+        return [*self._rows]
 
     def copied(self) -> Newest:
-        """As it is now; the rows themselves never change."""
+        """As it is now."""
         made = Newest()
-        made._samples = {name: samples.copy() for name, samples in self._samples.items()}
+        made._rows = {name: rows.copied() for name, rows in self._rows.items()}
         return made
 
     def tables(self) -> dict[str, tuple[Array, Array]]:
         """Times and values (rows) by sensor."""
-        tables = {name: np.array(samples) for name, samples in self._samples.items()}
-        return {name: (table[:, 0], table[:, 1:]) for name, table in tables.items()}
+        return {name: _split(rows.table()[-NEWEST:]) for name, rows in self._rows.items()}
 
     def reset(self) -> None:
         """Another time begins."""
-        self._samples.clear()
+        self._rows.clear()
 
 
 class Journal:
     """The last minute of each sensor, at most about 20 samples a second."""
 
     def __init__(self) -> None:
-        self._samples: dict[str, deque[tuple[float, ...]]] = {}
+        self._rows: dict[str, _Rows] = {}
 
-    def note(self, name: str, time: float, values: tuple[float, ...]) -> None:
+    def note(self, name: str, time: float, values: Sequence[float]) -> None:
         """Keep a sample if it is due."""
-        samples = self._samples.get(name)
-        if samples is None:
-            samples = self._samples[name] = deque()
-        elif samples and time - samples[-1][0] < SPACING:
+        rows = self._rows.get(name)
+        if rows is None:
+            rows = self._rows[name] = _Rows(1 + len(values))
+        elif time - rows.newest < SPACING:
             return
-        samples.append((time, *values))
-        while samples[0][0] < time - MEMORY:
-            samples.popleft()
+        rows.append(time, values)
+        if rows.numbers[0] < time - (1.0 + SPARE) * MEMORY:
+            rows.drop(_first_since(rows.table(), time - MEMORY))
 
     def of(self, name: str) -> tuple[Array, Array] | None:
         """Times and values (rows) of a sensor; None without samples."""
-        samples = self._samples.get(name)
-        if not samples:
+        rows = self._rows.get(name)
+        if rows is None:
             return None
-        width = min(len(row) for row in samples)
-        table = np.array([row[:width] for row in samples])
-        return table[:, 0], table[:, 1:]
+        table = rows.table()
+        return _split(table[_first_since(table, rows.newest - MEMORY) :])
 
     def copied(self) -> Journal:
-        """As it is now; the rows themselves never change."""
+        """As it is now."""
         made = Journal()
-        made._samples = {name: samples.copy() for name, samples in self._samples.items()}
+        made._rows = {name: rows.copied() for name, rows in self._rows.items()}
         return made
 
     def reset(self) -> None:
         """Another time begins."""
-        self._samples.clear()
+        self._rows.clear()
+
+
+def _first_since(table: Array, time: float) -> int:
+    """The first row that is no older; times may step back, as those of the deque before did."""
+    old = table[:, 0] < time
+    return int(np.argmin(old)) if not old.all() else len(table)

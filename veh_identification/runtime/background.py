@@ -148,7 +148,7 @@ class Background(Generic[R]):
     def start(self, work: Callable[[], R]) -> None:
         """Begin; while other work is under way this one is left out."""
         if not self.busy:
-            self._result = None
+            self._result, self._hurried = None, False
             self._worker.give(self._run, work)
 
     def _run(self, work: Callable[[], R]) -> None:
@@ -163,14 +163,13 @@ class Background(Generic[R]):
     def take(self, wait: bool = False) -> R | None:
         """The result, once; None while there is none. What the work raised is raised here.
 
-        `wait`: until the work that is under way is done.
+        Work that is asked for and not done gives way no more: beside a node that is always at
+        work it would never end. `wait`: until it is done.
         """
-        if self.busy and not wait:
-            return None
-        self._hurried = True  # nobody else will wait for whom waits here
-        try:
-            self._worker.drain()
-        finally:
-            self._hurried = False
+        if self.busy:
+            self._hurried = True
+            if not wait:
+                return None
+        self._worker.drain()
         result, self._result = self._result, None
         return result

@@ -293,7 +293,7 @@ class ErrorEkfReport(Report):
 
     def _take_comparison(self) -> None:
         """A cause stands until a whole minute has passed in which it did not show again."""
-        found = self._comparison.take(wait=True)
+        found = self._comparison.take()
         if found is None:
             return
         if any(one.level != 'note' for one in found):

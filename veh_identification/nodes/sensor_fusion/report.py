@@ -310,8 +310,8 @@ class FusionReport(Report):
         self.say(*clock_ahead([*self.sensors.values()]))
         for name, text in core.mounts.contradictions.items():
             self.say(Finding('warn', 'poses_disagree', text, name))
-        # What a comparison finds is told at the next report, live as in replay.
-        if (found := self._comparison.take(wait=True)) is not None:
+        # What a comparison finds is told at the next report; a live one does not wait for it.
+        if (found := self._comparison.take()) is not None:
             self._channel_findings = found
         self._reports += 1
         if self._reports % CHECK_EVERY == 0:
