@@ -109,6 +109,8 @@ def main() -> int:
         '--document', action='store_true', help='try nothing: write the table of the documents'
     )
     options = parser.parse_args()
+    if options.keep and options.keep.exists():
+        parser.error(f'{options.keep} exists already: give each run a folder of its own to keep')
     if options.document:
         tried.write_document()
         return 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import time
+
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs a sourced ROS 2 (rclpy is not importable)')
 pytestmark = pytest.mark.ros
 
+from rcl_interfaces.msg import Log  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from veh_identification.errors import ParameterError  # noqa: E402
@@ -283,6 +287,27 @@ def test_definitions_are_those_of_this_installation(make_node) -> None:
     for name in ('sensor_msgs/msg/Imu', 'diagnostic_msgs/msg/DiagnosticArray'):
         assert same_definition(name, ours, theirs)
     assert node.get_load() is node.load
+
+
+def test_the_log_asks_nobody_which_module_logs(make_node, monkeypatch) -> None:
+    def dear(*_: object) -> None:
+        raise AssertionError('looks at every module that is loaded')
+
+    node = make_node()
+    heard = []
+    node.node.create_subscription(Log, '/rosout', heard.append, 10)
+    monkeypatch.setattr(inspect, 'getframeinfo', dear)
+    log = node.get_logger()
+    for _ in range(3):
+        log.warning('a sensor is stuck', once=True)
+    log.debug('not at this level')
+    end = time.monotonic() + 20.0
+    while not heard and time.monotonic() < end:
+        rclpy.spin_once(node.node, timeout_sec=0.1)
+    rclpy.spin_once(node.node, timeout_sec=0.3)
+    (one,) = heard
+    assert (one.name, one.msg, one.level) == (node.get_name(), 'a sensor is stuck', 30)
+    assert one.function == 'test_the_log_asks_nobody_which_module_logs' and one.line > 0
 
 
 def test_command_line_says_the_same_as_the_options() -> None:

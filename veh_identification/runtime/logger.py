@@ -17,9 +17,12 @@ LEVELS = {'debug': 10, 'info': 20, 'warning': 30, 'error': 40, 'fatal': 50}
 
 
 @dataclass
-class _Place:
+class Place:
     """One call in the source that logs."""
 
+    file: str
+    line: int
+    function: str
     level: str
     options: tuple[bool, float]
     last_ns: int | None = None  # when it was heard last
@@ -47,7 +50,7 @@ class NodeLogger:
         self._now_ns = now_ns
         self._threshold = LEVELS[level]
         self._stream = stream
-        self._places: dict[tuple[str, int, int], _Place] = {}
+        self._places: dict[tuple[str, int, int], Place] = {}
         self.counts = dict.fromkeys(LEVELS, 0)
 
     def _log(
@@ -59,25 +62,29 @@ class NodeLogger:
         throttle_duration_sec: float = 0.0,
     ) -> bool:
         now = self._now_ns()
-        place = self._place(level, (once, throttle_duration_sec))
+        place = self._place_of(level, (once, throttle_duration_sec))
         if not place.is_due(now):
             return False
         place.last_ns = now
         self.counts[level] += 1
         if LEVELS[level] < self._threshold:
             return False
+        self._write(level, message, now, place)
+        return True
+
+    def _write(self, level: str, message: str, now: int, place: Place) -> None:
         stamp = f'{now // 1_000_000_000}.{now % 1_000_000_000:09d}'
         stream = self._stream or sys.stderr
         print(f'[{level.upper()}] [{stamp}] [{self._name}]: {message}', file=stream)
-        return True
 
-    def _place(self, level: str, options: tuple[bool, float]) -> _Place:
+    def _place_of(self, level: str, options: tuple[bool, float]) -> Place:
         """The call that is two frames up (there is none of `partialmethod`)."""
         frame = sys._getframe(2)
         key = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = _Place(level, options)
+            place = Place(key[0], key[1], frame.f_code.co_name, level, options)
+            self._places[key] = place
         where = f'{key[0]}, line {key[1]}'
         if place.level != level:
             raise ValueError(

@@ -28,6 +28,7 @@ from veh_identification.runtime.load import Load, QueueLoad
 from veh_identification.runtime.messages.ros import create as create_ros_backend
 from veh_identification.runtime.parameters import ParameterDescriptor, check, coerce
 from veh_identification.runtime.qos import QoS, as_qos
+from veh_identification.runtime.ros.logger import logger_of
 from veh_identification.runtime.ros.translation import ros_descriptor, ros_qos, same_definition
 from veh_identification.runtime.settable import Settable
 
@@ -77,6 +78,7 @@ class RosNode:
     def __init__(self, node: rclpy.node.Node, managed: bool = False) -> None:
         """`managed`: parameters may be set while the node is not configured."""
         self.node = node
+        self._logger = logger_of(node.get_logger())
         self.load = Load()
         self.inbox = Inbox(self.load)
         self.held = HeldGroup()
@@ -192,7 +194,7 @@ class RosNode:
         return decode, callback
 
     def _complain(self, text: str) -> None:
-        self.node.get_logger().error(text, throttle_duration_sec=5.0)
+        self._logger.error(text, throttle_duration_sec=5.0)
 
     def create_publisher(self, msg_type: type, topic: str, qos_profile: QoS | int) -> RosPublisher:
         """rclpy's create_publisher."""
@@ -327,8 +329,8 @@ class RosNode:
         return self.node.get_clock()
 
     def get_logger(self) -> Any:
-        """rclpy's get_logger."""
-        return self.node.get_logger()
+        """rclpy's get_logger, faster."""
+        return self._logger
 
     def get_name(self) -> str:
         """rclpy's get_name."""
