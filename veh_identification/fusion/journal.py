@@ -50,7 +50,7 @@ class _Rows:
         return _Rows(self.width, self.numbers[:])
 
     def table(self) -> Array:
-        """(N, width), read only while nothing is added."""
+        """(N, width); to be used before anything is added."""
         return np.frombuffer(self.numbers).reshape(-1, self.width)
 
 
@@ -129,6 +129,6 @@ class Journal:
 
 
 def _first_since(table: Array, time: float) -> int:
-    """The first row that is no older; times may step back, as those of the deque before did."""
+    """The first row that is no older; those behind it stay, whatever their times."""
     old = table[:, 0] < time
     return int(np.argmin(old)) if not old.all() else len(table)
