@@ -69,18 +69,20 @@ def check_blank(
     """A message with several channels (n, parts) that are all exactly nothing now and then.
 
     What measures shows noise: such messages were filled in by a driver that had lost its sensor.
-    `moving` marks the samples at which the machine is known to move: at rest, a simulator without
-    noise that leaves gravity out rightly says nothing.
+    `moving` marks the samples at which the machine is known to move: some must be among them. At
+    rest, a simulator without noise that leaves gravity out rightly says nothing.
     """
     blank = np.all(values == 0.0, axis=1)
-    blank = blank if moving is None else blank & moving
     share = float(np.mean(blank)) if len(blank) else 0.0
     alive = np.any(values[1:] != values[:-1], axis=1)[~blank[1:]]
     if len(blank) < FEWEST or not 0.0 < share < 0.5 or not np.mean(alive) > CHANGES:
         return []
     edges = np.flatnonzero(np.diff(np.concatenate([[0], blank.astype(int), [0]])))
     first, last = edges[::2], edges[1::2] - 1
-    if not int(np.max(last - first)) + 1 >= BLANK_SAMPLES:
+    long = last - first + 1 >= BLANK_SAMPLES
+    if moving is not None:
+        long &= np.array([moving[a : b + 1].all() for a, b in zip(first, last, strict=True)])
+    if not long.any():
         return []
     lost = float(np.sum(time[last] - time[first]))
     text = (
