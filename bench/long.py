@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,11 @@ class Watch:
     estimates: dict[int, Estimates] = field(default_factory=dict)
     memory: list[float] = field(default_factory=list)
     unbalanced: int = 0
+    #: Messages that each node says were lost on the way to it, by topic, after each recording.
+    lost: list[dict[str, dict[str, int]]] = field(default_factory=list)
+    #: Those of the nodes that were lost on the way to the bench, so far.
+    missed: Callable[[], dict[str, int]] = dict
+    _missed: Counter[str] = field(default_factory=Counter)
 
     def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: Any) -> None:
         """Store one message of the present recording."""
@@ -141,11 +146,18 @@ class Watch:
     def close(self) -> None:
         """A recording is over: keep its numbers, forget the rest."""
         counts: dict[str, int] = {}
+        lost: dict[str, dict[str, int]] = {}
         for topic, typename, payload, _ in self.rows:
             if topic == '/diagnostics':
-                counts = self._counted(messages.deserialize(payload, typename)) or counts
+                said = messages.deserialize(payload, typename)
+                counts = self._counted(said) or counts
+                lost |= _lost(said)
         self.counts.append(counts)
-        self.published.append(Counter(topic for topic, *_ in self.rows))
+        self.lost.append(lost)
+        missed = Counter(self.missed())
+        heard = Counter(topic for topic, *_ in self.rows)
+        self.published.append(heard + (missed - self._missed))
+        self._missed = missed
         if self.recording in (self.early, self.total - 1):
             self.estimates[self.recording] = collect(self.rows)
         self.rows.clear()
@@ -163,6 +175,19 @@ class Watch:
                 if 'accepted' in values:
                     self.unbalanced += received != sum(int(values.get(k, 0)) for k in KNOWN)
         return found
+
+
+def _lost(array: Any) -> dict[str, dict[str, int]]:
+    """What nodes say was lost before it reached them, by node and topic."""
+    found = {
+        status.name: {
+            item.key.removeprefix('lost '): int(item.value)
+            for item in status.values
+            if item.key.startswith('lost /')
+        }
+        for status in array.status
+    }
+    return {name: lost for name, lost in found.items() if lost}
 
 
 def run_day(plan: Plan, day: Day) -> tuple[Watch, float]:
@@ -187,7 +212,12 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
     fifth = watch.memory[len(watch.memory) // 5]
     growth = max(watch.memory[len(watch.memory) // 5 :]) / fifth
     last = watch.counts[-1]
-    topics = [_ways(day.sent), _ways(watch.published)]
+    listeners = sorted({'', *set().union(*watch.lost)})  # '': one that lost nothing
+    topics = [
+        _less(_ways(counts), [lost.get(one, {}) for lost in watch.lost])
+        for counts in (day.sent, watch.published)
+        for one in listeners
+    ]
     wrong = {
         one
         for one in last
@@ -234,6 +264,14 @@ def _ways(counts: Sequence[Counter[str]]) -> dict[str, list[int]]:
     """Messages of each topic up to the end of every recording."""
     topics = sorted(set().union(*counts))
     return {one: np.cumsum([c[one] for c in counts]).tolist() for one in topics}
+
+
+def _less(ways: dict[str, list[int]], lost: Sequence[Mapping[str, int]]) -> dict[str, list[int]]:
+    """What is left of topics, and of joints in them, without the messages that were lost."""
+    return {
+        name: [sent - one.get(name.split(' ')[0], 0) for sent, one in zip(way, lost, strict=True)]
+        for name, way in ways.items()
+    }
 
 
 def _follows(counts: Sequence[int], way: Sequence[int]) -> bool:

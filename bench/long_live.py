@@ -110,7 +110,10 @@ def run_live(plan: Plan, day: Day) -> tuple[Watch, float]:
         engine = stack.enter_context(ZenohEngine(endpoint=endpoint))
         pids = [one.pid for one in nodes]
         watch = Watch(time.time_ns(), day.period_ns, day.total, day.early, pids)
-        _listen(engine, watch)
+        listener = _listen(engine, watch)
+        watch.missed = lambda: {
+            topic: queue.lost for topic, queue in listener.get_load().queues.items()
+        }
         watch.start_ns = time.time_ns()
         offset = watch.start_ns - day.start_ns
         play(engine, all_recordings(day, offset), qos=profiles)
@@ -121,8 +124,8 @@ def run_live(plan: Plan, day: Day) -> tuple[Watch, float]:
     return watch, spent
 
 
-def _listen(engine: Any, watch: Watch) -> None:
-    """Hand on whatever the nodes publish."""
+def _listen(engine: Any, watch: Watch) -> Any:
+    """Hand on whatever the nodes publish; the node that hears it."""
     listener = engine.create_node('bench_long_live')
     end = time.monotonic() + DISCOVERY
     while '/diagnostics' not in engine.graph.published_topics() and time.monotonic() < end:
@@ -139,6 +142,7 @@ def _listen(engine: Any, watch: Watch) -> None:
         offered = engine.graph.offered_qos(topic) or QoS()
         qos = QoS(DEPTH, offered.reliable, offered.transient_local)
         listener.create_raw_subscription(typename, topic, take, qos)
+    return listener
 
 
 def _processor_seconds(pid: int) -> float:

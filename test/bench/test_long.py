@@ -29,8 +29,12 @@ def test_a_short_day(tmp_path: Path) -> None:
     name = next(iter(watch.counts[-1]))
     watch.counts[-1][name] += 1
     wrong = long.rows_of(day.plan, day, watch, spent)[1]['wrong']
-    ((lacking,),) = (one.values() for one in wrong.values())
+    (((topic, lacking),),) = (one.items() for one in wrong.values())
     assert list(wrong) == [name] and lacking[-1] == lacking[0] - 1
+    watch.counts[-1][name] -= 2
+    assert not long.rows_of(day.plan, day, watch, spent)[1]['met']
+    watch.lost[-1] = {'node': {topic.split(' ')[0]: 1}}  # it says that one never reached it
+    assert long.rows_of(day.plan, day, watch, spent)[1]['met']
 
 
 def test_stamps_go_on_and_the_noise_is_another(tmp_path: Path) -> None:
