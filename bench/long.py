@@ -51,6 +51,9 @@ MOST_MOVE = 3.0
 FEW = 4
 #: Messages that a node in front may hold back while it waits for the next ones.
 HELD_BACK = 20
+#: Seconds of the first recording that a live node may miss of a topic: it looks for topics once a
+#: second, and there are none before somebody publishes.
+FOUND = 2.0
 
 
 def options_parser() -> argparse.ArgumentParser:
@@ -206,8 +209,8 @@ def run_day(plan: Plan, day: Day) -> tuple[Watch, float]:
     return watch, time.process_time() - begin
 
 
-def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
-    """Memory, counters, estimates."""
+def rows_of(plan: Plan, day: Day, watch: Watch, spent: float, found: float = 0.0) -> list[Any]:
+    """Memory, counters, estimates; `found`: seconds within which live topics are found."""
     name = f'{plan}, {day.total * day.period_ns / SECOND / 3600:g} h'
     fifth = watch.memory[len(watch.memory) // 5]
     growth = max(watch.memory[len(watch.memory) // 5 :]) / fifth
@@ -222,7 +225,7 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
         one
         for one in last
         if not any(
-            _follows([c.get(one, 0) for c in watch.counts], way)
+            _follows([c.get(one, 0) for c in watch.counts], way, found / day.plan.seconds)
             for ways in topics
             for way in ways.values()
         )
@@ -274,12 +277,13 @@ def _less(ways: dict[str, list[int]], lost: Sequence[Mapping[str, int]]) -> dict
     }
 
 
-def _follows(counts: Sequence[int], way: Sequence[int]) -> bool:
+def _follows(counts: Sequence[int], way: Sequence[int], unheard: float = 0.0) -> bool:
     """Whether a counter is that of a topic, less what a node in front still holds back at the end
-    of a recording, which is the same number each time.
+    of a recording, which is the same number each time, as are the messages of the first recording
+    before the topic was found (at most the share `unheard`).
     """
     held = {sent - count for sent, count in zip(way, counts, strict=True)}
-    return len(held) == 1 and 0 <= held.pop() <= HELD_BACK
+    return len(held) == 1 and 0 <= held.pop() <= HELD_BACK + unheard * way[0]
 
 
 def _nearest(

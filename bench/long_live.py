@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from hostile.spoiling import SECOND
 from hostile.streams import PLANS, Plan
 from kills import missing
-from long import EARLY, SECONDS, Day, Watch, rows_of
+from long import EARLY, FOUND, SECONDS, Day, Watch, rows_of
 from processes import node, router
 
 from veh_identification.errors import UsageError
@@ -172,7 +172,7 @@ def measure(
         with tempfile.TemporaryDirectory(prefix='veh-id-bench-') as folder:
             day = Day(Path(folder), plan, count, round(every * SECOND))
             watch, spent = run_live(plan, day)
-        made = rows_of(plan, day, watch, spent)
+        made = rows_of(plan, day, watch, spent, FOUND)
         print(f'long-live: {plan}: {[one["ours"] for one in made]}', file=sys.stderr, flush=True)
         rows += made
     return rows

@@ -55,6 +55,15 @@ def test_a_counter_follows_its_topic_but_for_what_waits_at_the_end_of_a_recordin
     assert not long._follows([2391, 4783, 7171], way)  # more than was sent
 
 
+def test_what_was_sent_before_a_topic_was_found_is_the_same_number_ever_after() -> None:
+    way = [2400, 4800, 7200]  # of recordings of 12 s
+    found = 2.0 / 12.0
+    assert long._follows([2107, 4507, 6907], way, found)
+    assert not long._follows([2107, 4507, 6907], way)  # under replay nothing is looked for
+    assert not long._follows([2107, 4507, 6906], way, found)  # one lost later
+    assert not long._follows([1900, 4300, 6700], way, found)  # longer than it may take
+
+
 def test_joints_are_counted_by_their_names() -> None:
     """Several sources may send on one topic, each some joints of its own."""
 
