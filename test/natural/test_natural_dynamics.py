@@ -232,3 +232,16 @@ def test_a_failed_step_leaves_the_state(pendulum):
     with pytest.raises(EstimationError, match='fails: '):
         pendulum.step(0.01)
     assert np.array_equal(pendulum.q, before.q) and np.array_equal(pendulum.qd, before.qd)
+
+
+def test_a_twin_goes_its_own_way_from_the_same_state(pendulum):
+    pendulum.assemble([0.5], [1.0])
+    run(pendulum, 0.01, 10)
+    twin, alone = pendulum.twin(), pendulum.twin()
+    for _ in range(50):  # by turns: nothing that one keeps may reach the other
+        pendulum.step(0.01)
+        twin.force_error[0] = 3.0
+        twin.step(0.01)
+    assert not np.allclose(twin.q, pendulum.q)
+    run(alone, 0.01, 50)
+    assert np.array_equal(alone.q, pendulum.q) and np.array_equal(alone.qdd, pendulum.qdd)

@@ -54,6 +54,27 @@ def drive(vehicle: Vehicle, seconds: float, inputs: Inputs, dt: float = 0.002) -
         vehicle.step(dt, inputs)
 
 
+def test_cars_that_are_described_once_do_not_disturb_each_other(car):
+    """A car is described anew only where its bodies or joints differ."""
+    first, second = Vehicle(car), Vehicle(replace(car, name='another', gravity=9.81))
+    again, driven = Vehicle(car), Inputs((0.0, 0.0, 80.0, 80.0))
+    assert second.model.mass is not first.model.mass
+    for one in (first, again):
+        one.place(np.zeros(3), 0.3, 8.0)
+    for _ in range(20):
+        first.step(0.002, driven)
+    second.step(0.002, driven)
+    for _ in range(20):
+        again.step(0.002, driven)
+    assert np.array_equal(first.model.q, again.model.q)
+    assert np.array_equal(Vehicle(car).static_loads, again.static_loads)
+    heavy = replace(car, chassis=replace(car.chassis, mass=2.0 * car.chassis.mass))
+    assert Vehicle(heavy).static_loads.sum() > 1.7 * first.static_loads.sum()
+    assert second.static_loads.sum() == pytest.approx(
+        first.static_loads.sum() * 9.81 / car.gravity, rel=1e-9
+    )
+
+
 def test_eighteen_bodies_and_fifteen_degrees_of_freedom(car):
     free = assembly.build(car, driven_rack=False)
     assert len(assembly.BODIES) + len(assembly.WISHBONES) == 18

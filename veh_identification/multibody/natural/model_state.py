@@ -24,6 +24,12 @@ class Loads:
     wrenches: Array
     bodies: NDArray[np.int64]
 
+    def copied(self) -> Loads:
+        """The same in arrays of their own."""
+        return Loads(
+            self.coordinate_force.copy(), self.tangents.copy(), self.wrenches.copy(), self.bodies
+        )
+
 
 @dataclass(frozen=True)
 class Solver:

@@ -142,6 +142,18 @@ class Packed:
     mass: Array
     pattern: Pattern
 
+    @property
+    def memory(self) -> tuple[IntArray, Array, IntArray, Array, IntArray, Array]:
+        """What kernels take."""
+        return (
+            self.integers,
+            self.reals,
+            self.table,
+            self.scratch,
+            self.scratch_table,
+            self.buffer,
+        )
+
 
 def _join_integers(sections: list[IntArray]) -> IntArray:
     starts = np.cumsum([INTEGER_SECTIONS + 1] + [s.size for s in sections])

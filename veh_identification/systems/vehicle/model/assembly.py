@@ -9,6 +9,8 @@ are plates over three points. Every joint is a shared point or vector except the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +25,15 @@ from veh_identification.multibody.natural import (
     joints,
 )
 from veh_identification.multibody.natural.forms import combination
+from veh_identification.systems.car.description.parts import (
+    Chassis,
+    Geometry,
+    Hub,
+    Rack,
+    Suspension,
+    Wheel,
+    Wishbone,
+)
 from veh_identification.systems.vehicle.configuration import CORNERS, Axle, CarDescription
 from veh_identification.types import Array
 
@@ -42,11 +53,24 @@ BODIES = ('chassis', *(f'hub_{c}' for c in CORNERS), *WHEEL_COORDINATES, RACK)
 WISHBONES = tuple(f'{level}_{c}' for c in CORNERS for level in ('lower', 'upper'))
 
 
+class Parts(NamedTuple):
+    """What bodies and joints of a car follow from."""
+
+    gravity: float
+    geometry: Geometry
+    chassis: Chassis
+    wheel: Wheel
+    hub: Hub
+    wishbone: Wishbone
+    rack: Rack
+    suspension: Suspension
+
+
 def _sphere(mass: float, inertia: float, centre: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
     return from_centre_of_mass(mass, centre, inertia * np.eye(3))
 
 
-def _chassis(builder: NaturalBuilder, car: CarDescription) -> Body:
+def _chassis(builder: NaturalBuilder, car: Parts) -> Body:
     xx, xy, xz, yy, yz, zz = car.chassis.inertia
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     parameters = from_centre_of_mass(car.chassis.mass, car.chassis.centre, inertia)
@@ -56,7 +80,7 @@ def _chassis(builder: NaturalBuilder, car: CarDescription) -> Body:
     return chassis
 
 
-def _rack(builder: NaturalBuilder, car: CarDescription, chassis: Body) -> tuple[Body, Array]:
+def _rack(builder: NaturalBuilder, car: Parts, chassis: Body) -> tuple[Body, Array]:
     """Rack body at the middle between the inner tie rod joints; shares the chassis' axes."""
     inner = np.array(car.suspension.front.tie_inner)
     place = np.array([car.geometry.wheelbase + inner[0], 0.0, inner[2]])
@@ -95,7 +119,7 @@ def _mirror(side: float, point: Sequence[float]) -> Array:
 
 
 def _corner(
-    builder: NaturalBuilder, car: CarDescription, chassis: Body, corner: str, tie_inner: Form
+    builder: NaturalBuilder, car: Parts, chassis: Body, corner: str, tie_inner: Form
 ) -> None:
     axle: Axle = car.suspension.front if corner[0] == 'f' else car.suspension.rear
     side = 1.0 if corner[1] == 'l' else -1.0
@@ -132,7 +156,7 @@ def _corner(
 
 def _upright(
     builder: NaturalBuilder,
-    car: CarDescription,
+    car: Parts,
     axle: Axle,
     corner: str,
     side: float,
@@ -176,7 +200,17 @@ def _upright(
 def build(
     car: CarDescription, *, driven_rack: bool = True, solver: Solver | None = None
 ) -> NaturalModel:
-    """The car at design pose; with `driven_rack` the steering is an input, not a freedom."""
+    """The car at design pose; with `driven_rack` the steering is an input, not a freedom.
+
+    Samples wait while an observer starts, or starts anew: cars with the same bodies and joints
+    are described once.
+    """
+    parts = Parts(*(getattr(car, name) for name in Parts._fields))
+    return _described(parts, driven_rack, Solver() if solver is None else solver).twin()
+
+
+@lru_cache(maxsize=4)
+def _described(car: Parts, driven_rack: bool, solver: Solver) -> NaturalModel:
     builder = NaturalBuilder(3, (0.0, 0.0, -car.gravity))
     chassis = _chassis(builder, car)
     rack, rack_place = _rack(builder, car, chassis)

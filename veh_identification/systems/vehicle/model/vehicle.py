@@ -97,16 +97,17 @@ class Vehicle:
         """Tyre loads and spring preloads that hold the car at design height."""
         model, loads = self.model, self.model.loads
         rows = [2, 4, 5, 10, 11, 12, 13]  # height, pitch, roll and the strokes
-        start = model.reduced()[1][rows]
+        R = model.r_matrix()
+        start = model.reduced(R)[1][rows]
         columns = []
         for i in range(4):
             loads.wrenches[i, 2] = 1.0
             loads.wrenches[i, 3:6] = [0.0, 0.0, -self.car.geometry.wheel_radius]
-            columns.append(model.reduced()[1][rows] - start)
+            columns.append(model.reduced(R)[1][rows] - start)
             loads.wrenches[i] = 0.0
         for i in range(4):
             loads.coordinate_force[self.strokes[i]] = 1.0
-            columns.append(model.reduced()[1][rows] - start)
+            columns.append(model.reduced(R)[1][rows] - start)
             loads.coordinate_force[self.strokes[i]] = 0.0
         solution = np.asarray(
             np.linalg.lstsq(np.array(columns).T, -start, rcond=None)[0], dtype=float
