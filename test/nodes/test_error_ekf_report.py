@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from veh_identification.findings import Finding
+from veh_identification.fusion.statistics import nis_band
 from veh_identification.nodes.error_ekf.report import CHECK_EVERY, ErrorEkfReport, Totals
 from veh_identification.observation.protocols import Innovation, Innovations
 from veh_identification.runtime.load import Load
@@ -92,7 +93,21 @@ def test_statistics_are_the_same_from_whole_rows_and_from_parts(widths: tuple[in
             made = steps.one()
             whole.add(made)
             parts.add([Innovation(*one) for one in made])
-    for name in ('gyroscope', 'wheel'):
-        assert whole.statistics(name).summary() == parts.statistics(name).summary()
+    found = whole.summaries()
+    assert found == parts.summaries() and set(found) == {'gyroscope', 'wheel'}
     count = 50 if widths == (3, 2) else 50 * len(widths)
-    assert len(whole.statistics('gyroscope')._whitened[0]) == count * widths[-1]
+    assert found['gyroscope'][3:] == nis_band(count * widths[-1])
+
+
+def test_statistics_of_sensors_that_missed_different_steps() -> None:
+    """Rows are shared by those that were used in the same steps only."""
+    whole, parts, steps = Totals(), Totals(), Steps(0, 3)
+    for k in range(60):
+        made = steps.one()
+        outcome = np.tile((1.0, 1.0, 1.0, 0.0), (2, 1))
+        outcome[k % 2, 2] = float(k not in (20, 21))  # each missed one
+        made = Innovations(made._told, outcome, made._value, made._variance)
+        whole.add(made)
+        parts.add([Innovation(*one) for one in made])
+    assert whole.summaries() == parts.summaries()
+    assert len(whole.innovations['wheel']) == len(whole.innovations['gyroscope']) == 59

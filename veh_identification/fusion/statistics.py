@@ -30,6 +30,25 @@ def nis_band(degrees: int) -> tuple[float, float]:
     )
 
 
+#: Of innovations in units of their deviations: mean, standard deviation, NIS per degree of freedom
+#: and its 95 % band.
+Summary = tuple[float, float, float, float, float]
+NO_SUMMARY: Summary = (math.nan,) * 5
+
+
+def summary_of(whitened: Array) -> Summary:
+    """Of innovations that are numbers, in units of their deviations."""
+    count = whitened.size
+    if not count:
+        return NO_SUMMARY
+    lower, upper = nis_band(count)
+    mean = float(np.add.reduce(whitened)) / count
+    deviations = whitened - mean
+    std = math.sqrt(float(np.add.reduce(deviations * deviations)) / count)
+    nis = float(np.add.reduce(whitened * whitened)) / count
+    return mean, std, nis, lower, upper
+
+
 class InnovationStatistics:
     """Mean and spread of the whitened innovations and the mean NIS over the last updates."""
 
@@ -40,18 +59,9 @@ class InnovationStatistics:
         """Take one innovation, already in units of its standard deviation."""
         self._whitened.append(tuple(whitened.tolist()))
 
-    def summary(self) -> tuple[float, float, float, float, float]:
-        """Mean, standard deviation, NIS per degree of freedom and its 95 % band."""
-        if not self._whitened:
-            return (math.nan,) * 5  # type: ignore[return-value]
-        values = np.array(list(chain.from_iterable(self._whitened)))
-        lower, upper = nis_band(len(values))
-        count = len(values)
-        mean = float(np.add.reduce(values)) / count
-        deviations = values - mean
-        std = math.sqrt(float(np.add.reduce(deviations * deviations)) / count)
-        nis = float(np.add.reduce(values * values)) / count
-        return mean, std, nis, lower, upper
+    def summary(self) -> Summary:
+        """Of the innovations that it took last."""
+        return summary_of(np.array(list(chain.from_iterable(self._whitened))))
 
 
 @dataclass

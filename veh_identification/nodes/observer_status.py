@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from veh_identification.findings import Finding, Level, Verdict, verdict_of
-from veh_identification.fusion.statistics import InnovationStatistics
+from veh_identification.fusion.statistics import NO_SUMMARY, Summary
 from veh_identification.nodes.findings import verdict_facts
 from veh_identification.results.messages import DIAGNOSTIC_LEVELS, ERROR, OK, WARN
 from veh_identification.runtime.messages import (
@@ -41,7 +41,7 @@ class SensorLine:
     rate: float = 0.0
     reasons: Mapping[str, int] = field(default_factory=dict)
     further: Mapping[str, int] = field(default_factory=dict)  # counts that are parts of others
-    innovations: InnovationStatistics = field(default_factory=InnovationStatistics)
+    innovations: Summary = NO_SUMMARY
     finding: Finding | None = None
 
     @property
@@ -238,5 +238,5 @@ class StatusWriter:
             status.nis_mean,
             status.nis_lower,
             status.nis_upper,
-        ) = line.innovations.summary()
+        ) = line.innovations
         return status

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.findings import Finding, Level
-from veh_identification.fusion.statistics import WINDOW, InnovationStatistics
+from veh_identification.fusion.statistics import NO_SUMMARY, WINDOW, Summary, summary_of
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.protocols import accepted
@@ -49,20 +49,26 @@ class _Before:
 _Seen = tuple[Array, Array, slice]
 
 
-def _whitened(last: Sequence[_Seen]) -> Array:
+def _whitened(last: Sequence[_Seen], stacked: dict[tuple[int, ...], Array]) -> Array:
     """Innovations of a sensor one after the other, in units of their deviations.
 
-    Those before it had another number of components are left out.
+    Those before it had another number of components are left out. `stacked`: whole rows that were
+    put together already, for sensors that were used in the same steps.
     """
     all_values, all_variances, places = zip(*last, strict=True)
     rows = places[-1]
     if all(one is rows for one in places):
         # Of one filter: whole rows are put together in a quarter of the time that parts take.
-        value, variance = (
-            np.frombuffer(b''.join(of_all)).reshape(len(last), -1)[:, rows]
-            for of_all in (all_values, all_variances)
-        )
-        return np.asarray(value / np.sqrt(variance)).ravel()
+        key = tuple(map(id, all_values))
+        whole = stacked.get(key)
+        if whole is None:
+            value, variance = (
+                np.frombuffer(b''.join(of_all)).reshape(len(last), -1)
+                for of_all in (all_values, all_variances)
+            )
+            with np.errstate(all='ignore'):  # rows of sensors that were not heard
+                whole = stacked[key] = value / np.sqrt(variance)
+        return np.asarray(whole[:, rows]).ravel()
     values = [value[rows] for value, _, rows in last]
     size = values[-1].size
     first = max((k + 1 for k, one in enumerate(values) if one.size != size), default=0)
@@ -99,12 +105,13 @@ class Totals:
                 kept = last[sensor] = deque(maxlen=WINDOW)
             kept.append((value, variance, rows))
 
-    def statistics(self, name: str) -> InnovationStatistics:
-        """Of the last innovations of a sensor, each in units of its deviation."""
-        found, kept = InnovationStatistics(), self.innovations.get(name)
-        if kept:
-            whitened = _whitened(list(kept))
-            found.add(whitened[np.isfinite(whitened)])
+    def summaries(self) -> dict[str, Summary]:
+        """Of the last innovations of each sensor."""
+        stacked: dict[tuple[int, ...], Array] = {}
+        found = {}
+        for name, kept in self.innovations.items():
+            whitened = _whitened(list(kept), stacked)
+            found[name] = summary_of(whitened[np.isfinite(whitened)])
         return found
 
     def counts(self, name: str) -> tuple[int, int]:
@@ -131,6 +138,7 @@ class ErrorEkfReport(Report):
         self.face, self.observer = face, observer
         self.totals = Totals()
         self.lines: list[SensorLine] = []
+        self._summaries: dict[str, Summary] = {}
         self.notes: list[Finding] = []  # said at the present start
         self._before: dict[str, _Before] = {}
         self._judged: dict[str, tuple[int, int]] = {}  # measurements, and how many were rejected
@@ -157,6 +165,7 @@ class ErrorEkfReport(Report):
         stepper = self.observer.stepper
         self._waiting = self.observer.waiting()
         self._pending = Counter[str]() if stepper is None else stepper.pending()
+        self._summaries = self.totals.summaries()
         self.lines = []
         listed: set[str] = set()
         for stream in sorted(self.face.streams, key=self._quiet):
@@ -262,7 +271,7 @@ class ErrorEkfReport(Report):
                 'belated, used': record.belated,
                 **({'used, with a later sample': merged} if merged else {}),
             },
-            innovations=self.totals.statistics(name),
+            innovations=self._summaries.get(name, NO_SUMMARY),
         )
 
     def _judge_all(self, enabled: bool) -> None:

@@ -166,7 +166,7 @@ class FusionReport(Report):
             rate=(record.used - used) / elapsed,
             reasons=record.reasons,
             further=_health_counts(record),
-            innovations=record.innovations,
+            innovations=record.innovations.summary(),
         )
         self._judge_sensor(line, record, streams, record.received - received)
         return line
