@@ -50,9 +50,10 @@ class Loop:
         self._executor.add_node(node.node)
         self._looked = self._told_time = self._waited = self._woke = 0.0
         self._flowing = False  # messages come faster than the loop wakes
-        # Young garbage is collected more often (`clean_up`), and what has survived that in small
-        # portions, each of which a message can wait for; all the rest no more often than usual.
-        gc.set_threshold(700, 10, 50)
+        # Young garbage is collected more often (`clean_up`). What has survived that are samples
+        # and steps of the last seconds, which go without the collector's help: to look at them
+        # takes ten milliseconds, for which messages have to wait.
+        gc.set_threshold(700, 200, 5)
         self._waiting: Waiting | None = None
         try:
             self._waiting = known_inside(node)
