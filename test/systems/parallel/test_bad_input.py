@@ -193,9 +193,17 @@ def findings(folder, data: stewart.Data, robot: stewart.Robot = ROBOT) -> dict[s
 
 
 def test_a_slightly_wrong_geometry_is_told_not_refused(tmp_path) -> None:
+    found = findings(tmp_path, GOOD, stewart.Robot(platform=0.95 * ROBOT.platform))
+    assert found['geometry'].level == found['force_misfit'].level == 'warn'
+    assert 'the joints of the platform seem to be described 0.94' in found['geometry'].text
+
+
+def test_a_wrong_geometry_that_forces_tell_for_sure_is_refused(tmp_path) -> None:
     other = stewart.Robot(platform=0.9 * ROBOT.platform)
-    found = [one for one in findings(tmp_path, GOOD, other) if one.startswith('force_misfit')]
-    assert len(found) == 1
+    with pytest.raises(
+        VehIdError, match=r'joints of the platform seem to be described 0\.(89|90)'
+    ):
+        findings(tmp_path, GOOD, other)
 
 
 def test_friction_that_changes_sign_gradually_is_named(tmp_path) -> None:
