@@ -31,6 +31,7 @@ from veh_identification.systems.parallel.checks.single_legs import (
     zeros_of_lengths,
 )
 from veh_identification.systems.parallel.checks.small_errors import small_findings
+from veh_identification.systems.parallel.model.geometry import Limits
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 
@@ -46,10 +47,22 @@ def plausibility(
     model: HexapodModel, record: PeriodicRecord, harmonics: int, cutoff_hz: float | None = None
 ) -> list[Finding]:
     """The mistake that explains why forces, motion and mass do not fit, if there is one."""
-    found = _explained(model, record, harmonics, cutoff_hz)
+    found = _explained(_usually_guarded(model), record, harmonics, cutoff_hz)
     if any(one.level == 'bad' for one in found):
         return found  # the cause stands alone
     return [*found, *check_gravity(float(np.linalg.norm(model.robot.gravity)))]
+
+
+def _usually_guarded(model: HexapodModel) -> HexapodModel:
+    """Poses that only a strict guard of the configuration refuses are possible.
+
+    Else another geometry, with which the guard lets them pass, would be named as the right one.
+    """
+    limits, usual = model.robot.limits, Limits().condition
+    if limits.condition >= usual:
+        return model
+    robot = replace(model.robot, limits=replace(limits, condition=usual))
+    return HexapodModel(robot, model.structure)
 
 
 def _explained(
