@@ -49,4 +49,5 @@ def _some_steps(car: CarDescription, wheels: str) -> tuple[VehicleSession, int]:
         observer.push('rack', now, (0.0,))
         observer.poll()
     observer.finish()
+    last[0][0].vehicle.world_frame()  # what is asked now and then
     return last[0]
