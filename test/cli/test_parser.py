@@ -17,7 +17,7 @@ from veh_identification.systems.options import make_options, option, option_fiel
 @dataclass(frozen=True)
 class Options:
     dof: int | None = option(None, 'degrees of freedom', choices=(20, 38))
-    rate: float = option(100.0, 'of the grid in Hz', minimum=1.0)
+    rate: float = option(100.0, 'of the grid in Hz', minimum=1.0, maximum=1e4)
     name: tuple[str, ...] = option((), 'of a thing')
     fast: bool = option(False, 'hurry')
     careful: bool = option(True, 'look twice')
@@ -70,6 +70,7 @@ def test_wrong_words_are_answered(
         ({'rate': 'quick'}, "rate must be a number, found 'quick'"),
         ({'rate': True}, 'rate must be a number, found True'),
         ({'rate': 0.5}, 'rate must be at least 1, found 0.5'),
+        ({'rate': 2e4}, 'rate must be at most 10000, found 20000.0'),
     ],
 )
 def test_options_are_checked_from_python_too(given: dict[str, object], message: str) -> None:

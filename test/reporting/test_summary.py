@@ -381,3 +381,18 @@ def test_flags_of_a_command_are_not_broken_and_nothing_else_is_marked() -> None:
     assert re.sub('<[^>]+>', '', text).replace('&lt;x&gt;', '<x>').replace('&#34;', '"') == (
         'veh-id demo --out a-b <x> -p chunk:=6 -0.5 "--cut-off"'
     )
+
+
+def test_innovations_beyond_all_measure_are_another_machine(
+    observation: ObservationContent,
+) -> None:
+    """What was refused or set aside harms nobody; what was used all the same does."""
+    base = next(row for row in observation.sensors if not row.pseudo)
+
+    def level(used: int, rejected: int, nis: float) -> str:
+        row = replace(base, used=used, rejected=rejected, nis=nis)
+        found = judging_observation.judge(replace(observation, sensors=(row,)))
+        return next(one.level for one in found.findings if one.code == 'innovations_large')
+
+    assert level(1500, 0, 1111.0) == 'bad'
+    assert level(100, 1400, 1111.0) == level(1500, 0, 3.0) == 'warn'

@@ -73,6 +73,7 @@ def test_axes_that_nothing_measures_are_no_numbers(tmp_path: Path) -> None:
     [
         (TABLE, MAPPING.replace('* SWA', '* SAW'), "there is no column 'SAW' in the CSV files"),
         (TABLE, MAPPING.replace('ms * Timestamp', 't'), "there is no column 't' of the time"),
+        (TABLE, MAPPING.replace('ms * Time', 'kN * Time'), 'is not in a unit that s comes of'),
         (TABLE.replace('20,90', '5,90'), MAPPING, 'line 4: the time'),
         (TABLE.replace('45.0', 'forty'), MAPPING, "line 3, column 'SWA': expected a number"),
         (TABLE, MAPPING.replace('g * Lat', 'deg * Lat'), 'is not in a unit that m/s^2 comes of'),

@@ -15,6 +15,7 @@ from veh_identification.configuration.units import Powers, Unit, parse_unit
 _NUMBER = re.compile(r'^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 #: What fields of standard messages are measured in, by the beginning of their path.
 _FIELDS: Mapping[str, tuple[str, ...]] = {
+    'time': ('s',),
     'angular_velocity': ('rad/s',),
     'linear_acceleration': ('m/s^2',),
     'wrench.force': ('N',),

@@ -264,6 +264,8 @@ def simulate(
     seconds = scenario.duration if duration is None else duration
     if seconds is not None and not seconds > 0:
         raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
+    if seed < 0:
+        raise UsageError(f'a seed is a whole number from zero on, found {seed}')
     if not noise >= 0:
         raise UsageError(f'the noise factor must not be negative, got {noise:g}')
     if faults and not scenario.takes_faults:

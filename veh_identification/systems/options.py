@@ -21,9 +21,11 @@ def option(
     metavar: str = '',
     choices: Sequence[Any] = (),
     minimum: float | None = None,
+    maximum: float | None = None,
 ) -> Any:
     """A field of an options class; `help` ends in the unit where there is one."""
-    about = {'help': help, 'metavar': metavar, 'choices': tuple(choices), 'minimum': minimum}
+    about: dict[str, Any] = {'help': help, 'metavar': metavar, 'choices': tuple(choices)}
+    about |= {'minimum': minimum, 'maximum': maximum}
     return field(default=default, metadata=about)
 
 
@@ -39,6 +41,7 @@ class OptionField:
     metavar: str
     choices: tuple[Any, ...]
     minimum: float | None
+    maximum: float | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ def option_fields(options: type) -> Iterator[OptionField]:
             str(about.get('metavar', '')),
             tuple(about.get('choices', ())),
             about.get('minimum'),
+            about.get('maximum'),
         )
 
 
@@ -113,6 +117,8 @@ def _single(one: OptionField, value: Any, what: str) -> Any:
         raise UsageError(f'{what}: {one.name} must be one of {told}; found {value!r}')
     if one.minimum is not None and not made >= one.minimum:
         raise UsageError(f'{what}: {one.name} must be at least {one.minimum:g}, found {value!r}')
+    if one.maximum is not None and not made <= one.maximum:
+        raise UsageError(f'{what}: {one.name} must be at most {one.maximum:g}, found {value!r}')
     return made
 
 

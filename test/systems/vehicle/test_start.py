@@ -104,6 +104,20 @@ def test_a_car_that_creeps_is_not_taken_for_one_that_stands(rate, noise):
     assert found == pytest.approx(rate * car.geometry.wheel_radius, abs=0.02 * abs(rate))
 
 
+@pytest.mark.parametrize('seconds', [0.3, 0.5])
+@pytest.mark.parametrize('noise', [0.0, 0.002])
+def test_a_car_that_drives_off_stands_at_the_start(seconds, noise):
+    """However much is heard before: live less than from a file."""
+    time = np.arange(round(seconds / 0.002)) * 0.002
+    rng = np.random.default_rng(5)
+    angle = 0.5 * 1.5 * time[:, None] ** 2 + noise * rng.standard_normal((len(time), 4))
+    car = load(share_directory() / 'config' / 'buggy.yaml')
+    none = Series(np.zeros(0), np.zeros((0, 4)))
+    assert _creeping(car, SimpleNamespace(wheel_rate=none, wheel_angle=Series(time, angle))) == 0.0
+    rates = 1.5 * time[:, None] + noise * rng.standard_normal((len(time), 4))
+    assert _creeping(car, SimpleNamespace(wheel_rate=Series(time, rates))) == 0.0
+
+
 def started(by_fix):
     """The filter of a car that drives east at 15 m/s, its place known to 3 cm."""
     car = load(share_directory() / 'config' / 'road_drive.yaml')

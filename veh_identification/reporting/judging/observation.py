@@ -18,6 +18,8 @@ from veh_identification.reporting.judging.sensors import sensor_findings
 
 #: Mean NIS per degree of freedom: one when the noise is what the filter takes it for.
 NIS_LOW, NIS_HIGH = 0.5, 1.5
+#: The same of a sensor that was used all the same, from which on the model is another machine's.
+NIS_ASTRAY = 100.0
 INSIDE_FAIR, INSIDE_POOR = 0.85, 0.6
 #: Chance that errors as large as these come from an observer that knows how well it does.
 TOO_SURE = 1e-3
@@ -176,11 +178,17 @@ def _consistency(content: ObservationContent) -> list[Finding]:
     low = [row.sensor for row in _measuring(content) if row.nis < NIS_LOW]
     result = []
     if high:
+        astray = [
+            row.sensor
+            for row in _measuring(content)
+            if row.nis > NIS_ASTRAY and row.used > row.rejected
+        ]
+        more = f' ({listed(astray)}: more than ten times)' if astray else ''
         result.append(
             Finding(
-                'warn',
+                'bad' if astray else 'warn',
                 'innovations_large',
-                f'{listed(high)}: innovations are larger than expected: '
+                f'{listed(high)}: innovations are larger than expected{more}: '
                 'more noise than configured, or the model is wrong there.',
             )
         )

@@ -80,7 +80,10 @@ class CarOptions:
         None, 'its standard deviation [kg]; by default 1 % (handling)', minimum=0.0
     )
     front_share: float | None = option(
-        None, 'share of the weight on the front axle by scales, 0 to 1 (handling)', minimum=0.0
+        None,
+        'share of the weight on the front axle by scales, 0 to 1 (handling)',
+        minimum=0.0,
+        maximum=1.0,
     )
     dof: int | None = option(
         None,

@@ -56,7 +56,10 @@ class VehicleOptions(ObserveOptions):
     """Options of `observe vehicle`."""
 
     step: float | None = option(
-        None, 'time step of the observer instead of that of the configuration [s]', minimum=1e-4
+        None,
+        'time step of the observer instead of that of the configuration [s]',
+        minimum=1e-4,
+        maximum=0.05,
     )
     settle: float = option(10.0, 'data that is looked at before the start [s]', minimum=0.0)
     force_estimation: bool = option(

@@ -36,7 +36,10 @@ NO_HEIGHT = 1e3  # deviation of a height before the first fix [m]
 STEEP = 0.1  # slope of a steep road
 NOWHERE = 1e4  # deviation of a place before the first fix [m]
 CARRIED = 0.01  # error of the way carried with wheels, over the way
-CREEPING, SURE = 0.5, 3.0  # data that tell whether wheels turn at all [s], and deviations of it
+# Data that tell whether wheels turn at all [s], and deviations of it. A live node looks at no more
+# before it starts (`settle`): a file must not start otherwise.
+CREEPING, SURE = 0.3, 3.0
+FROM_REST = 0.5  # share of the squares that wheels leave which clearly begin to turn
 FIRST = 0.2  # of data from which speed and yaw rate at the start are taken [s]
 COURSE_FIRST = 2.0  # of courses that give the heading, where the gyro bias is known [s]
 UNKNOWN = float(np.pi / np.sqrt(3.0))  # deviation of a heading of which nothing is known [rad]
@@ -251,8 +254,8 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
 
 
 def _turning(time: Array, value: Array, order: int) -> float:
-    """Rate of a wheel by its rates (order 0) or angles (1), zero unless it surely turns; NaN: it
-    was not heard.
+    """Rate of a wheel by its rates (order 0) or angles (1), zero unless it surely turns and does
+    not begin to; NaN: it was not heard.
     """
     good = np.isfinite(value)
     if good.sum() < 3 * (order + 1):
@@ -261,6 +264,11 @@ def _turning(time: Array, value: Array, order: int) -> float:
     columns = np.vander(time - time.mean(), order + 1)
     fitted = np.linalg.lstsq(columns, value, rcond=None)[0]
     noise = float(np.std(value - columns @ fitted))
+    # a car that drives off stands at the start: its wheels turn more and more
+    from_rest = np.stack([(time - time[0]) ** (order + 1), time**0], axis=1)[:, : order + 1]
+    left = value - from_rest @ np.linalg.lstsq(from_rest, value, rcond=None)[0]
+    if float(left @ left) < FROM_REST * float(np.square(value - columns @ fitted).sum()):
+        return 0.0
     sure = SURE * noise / float(np.linalg.norm(columns[:, 0]))
     rate = float(fitted[0])
     return rate if abs(rate) > max(STANDING, sure) else 0.0
