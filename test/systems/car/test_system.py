@@ -17,10 +17,11 @@ from veh_identification.simulation.car.exact.bag import write_exact, write_recor
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.configuration import load_configuration
 from veh_identification.systems.car.model import EQUATIONS
+from veh_identification.systems.car.outcome import _without_configuration
 from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES, unit
 from veh_identification.systems.car.recording.reader import read_recording
 from veh_identification.systems.car.system import Car
-from veh_identification.systems.driver import run
+from veh_identification.systems.driver import configured, run
 
 
 @pytest.fixture(scope='module')
@@ -164,6 +165,29 @@ def test_without_a_configuration_the_defaults_are_named(
     assert [one.level for one in told] == ['warn']
     assert outcome.result.input['configuration'] == 'none'
     assert origins({'provenance': outcome.provenance.as_dict()})['wheelbase'] == 'default'
+
+
+@pytest.mark.parametrize(
+    ('text', 'level', 'named'),
+    [
+        ('name: my car\n', 'warn', 'wheelbase 2.7 m; half tracks fl fr rl rr'),
+        ('geometry: {wheelbase: , half_track: [0.75, 0.75, 0.76, 0.76]}\n', 'warn', 'wheelbase'),
+        ('geometry: {wheelbase: 2.7, half_track: [0.75, 0.75, 0.76, 0.76]}\n', 'note', 'radius'),
+        (
+            'geometry: {wheelbase: 2.7, half_track: [0.8, 0.8, 0.8, 0.8], wheel_radius: 0.3}\n',
+            '',
+            '',
+        ),
+    ],
+)
+def test_geometry_that_a_description_leaves_out_is_named(
+    text: str, level: str, named: str, tmp_path: Path
+) -> None:
+    (tmp_path / 'car.yaml').write_text(text)
+    _, description = configured('car', tmp_path / 'car.yaml')
+    told = [one for one in _without_configuration(description) if one.code == 'geometry_assumed']
+    assert [one.level for one in told] == ([level] if level else [])
+    assert all(named in one.text for one in told)
 
 
 def test_studies_stand_in_the_outcome(bags: tuple[Path, Path]) -> None:

@@ -75,13 +75,33 @@ def configuration_origins(configuration: CarDescription) -> tuple[Origin, ...]:
     return tuple(found)
 
 
+def assumed_geometry(configuration: CarDescription) -> list[str]:
+    """What of the geometry a description leaves out, with the values that are assumed for it."""
+    geometry = configuration.geometry
+    if configuration == CarDescription():
+        return []  # that there is no description is told as a whole
+    return [
+        f'{what} {_numbers(value)} m'
+        for what, key, value in (
+            ('wheelbase', 'wheelbase', geometry.wheelbase),
+            ('half tracks fl fr rl rr', 'half_track', geometry.half_track),
+            ('wheel radius', 'wheel_radius', geometry.wheel_radius),
+        )
+        if _entry(configuration, 'geometry', key) == 'default'
+    ]
+
+
 def _entry(configuration: CarDescription, *path: str) -> str:
     """The file that gives an entry."""
     document = configuration.document
     if document is None:  # made in Python
         return 'default' if configuration == CarDescription() else 'configuration'
     entry = document.find(path)
-    return 'default' if entry is None else f'configuration {entry.file or document.source}'
+    return (
+        'default'
+        if entry is None or entry.content is None
+        else f'configuration {entry.file or document.source}'
+    )
 
 
 def _dynamics(sensor: Sensor) -> str:

@@ -27,7 +27,7 @@ from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.description.identified import identified_description
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, CarModel, EquationModel
-from veh_identification.systems.car.origins import configuration_origins
+from veh_identification.systems.car.origins import assumed_geometry, configuration_origins
 from veh_identification.systems.car.parameters import DESCRIPTIONS
 from veh_identification.systems.car.processing.driveline import Modes
 from veh_identification.systems.car.recording.samples import CarSamples
@@ -179,6 +179,18 @@ def _name(recording: object) -> str:
 
 
 def _without_configuration(configuration: CarDescription) -> list[Finding]:
+    if assumed := assumed_geometry(configuration):
+        # the radius alone is in nothing but the height of the centre of gravity over the road
+        alone = len(assumed) == 1 and assumed[0].startswith('wheel radius')
+        return [
+            Finding(
+                'note' if alone else 'warn',
+                'geometry_assumed',
+                f'the description leaves out {"; ".join(assumed)}, assumed here: measure what the '
+                + ('heights over the road rest on' if alone else 'data cannot tell'),
+                'geometry',
+            )
+        ]
     if configuration != CarDescription():
         return []
     return [
