@@ -78,7 +78,8 @@ def test_the_ground_gives_what_pinocchio_says_the_motion_takes(kind: str) -> Non
 
 
 def test_the_plate_is_tared_in_flight_and_the_impulse_gives_the_mass(bag: Path) -> None:
-    robot, c = load_robot(robot_path(cad=True)), load_configuration(None, check_frames=False)
+    # checks included: a low pass swings below zero between impacts, the plate does not pull
+    robot, c = load_robot(robot_path(cad=True)), load_configuration(None)
     recording = read_recording(bag, robot.moving_joints(), c)
     (plate,) = tared(recording)[0].wrenches
     assert plate.tared

@@ -35,7 +35,7 @@ def walking(offsets=(0.0, 0.0), signs=(1.0, 1.0)):
         sources=sources,
         valid=np.ones(len(TIME), dtype=bool),
     )
-    return SimpleNamespace(raw=raw, weight=WEIGHT)
+    return SimpleNamespace(measured=raw, weight=WEIGHT)
 
 
 @pytest.mark.parametrize('offsets', [(-300.0, 0.0), (-300.0, -300.0)])
@@ -53,7 +53,7 @@ def test_right_plates_and_those_of_the_wrong_sign_were_not_set_to_zero_under_loa
 
 
 def test_one_plate_alone_is_tried_to_be_late():
-    raw = walking().raw
+    raw = walking().measured
     (one,) = [
         one for one in lags(raw) if 'plate_1 seems to be about 100 ms late against' in one.text
     ]

@@ -98,7 +98,10 @@ class Comparison:
     """Judges recordings of one robot, as they are and as they might be."""
 
     def __init__(self, problem: Problem, raw: Raw) -> None:
-        self.problem, self.raw = problem, smooth(coarse(raw), CUTOFF)
+        self.problem = problem
+        #: On the grid, and the same filtered: a low pass swings to the other side behind impacts.
+        self.measured = coarse(raw)
+        self.raw = smooth(self.measured, CUTOFF)
         model = problem.model
         prior = base_prior(problem.prior, problem.to_base, np.zeros((0, 0)))
         self._prior_rows, self._prior_right = prior.rows()

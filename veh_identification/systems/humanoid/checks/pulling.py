@@ -29,7 +29,7 @@ NO_WEIGHT, STEADY, MOVED = 0.05, 0.6, 0.01
 
 def tare_findings(comparison: Comparison, label: str) -> list[Finding]:
     """Plates that were set to zero while the robot stood on them."""
-    raw, weight = comparison.raw, comparison.weight
+    raw, weight = comparison.measured, comparison.weight
     places = [k for k, source in enumerate(raw.sources) if source.pose is not None]
     if not places or len(places) < len(raw.sources) or not raw.valid.any():
         return []
@@ -73,7 +73,7 @@ def pull_findings(comparison: Comparison, label: str) -> list[Finding]:
 
 
 def _pulling(comparison: Comparison, label: str) -> Iterator[Finding]:
-    raw = comparison.raw
+    raw = comparison.measured
     for k, source in enumerate(raw.sources):
         pulls = _pulls(comparison, k)
         if not pulls.any():
@@ -91,14 +91,14 @@ def _pulling(comparison: Comparison, label: str) -> Iterator[Finding]:
 
 def _upwards(comparison: Comparison, plate: int) -> Array:
     """Forces of a plate on the robot along the vertical (N,)."""
-    pose = comparison.raw.sources[plate].pose
+    pose = comparison.measured.sources[plate].pose
     assert pose is not None
-    return np.asarray(comparison.raw.wrenches[:, plate, :3] @ pose.rotation[2])
+    return np.asarray(comparison.measured.wrenches[:, plate, :3] @ pose.rotation[2])
 
 
 def _pulls(comparison: Comparison, plate: int) -> BoolArray:
     """Samples in which a plate pulls; none where it does so for no longer than a hit."""
-    raw = comparison.raw
+    raw = comparison.measured
     if raw.sources[plate].pose is None:
         return np.zeros(len(raw.stamps), dtype=bool)
     pulls = raw.valid & (_upwards(comparison, plate) < -PULLS * comparison.weight)
