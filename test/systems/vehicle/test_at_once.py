@@ -136,7 +136,7 @@ def test_a_car_of_unknown_heading_may_be_on_any_side_of_its_antenna():
     parked, _ = driven('road_drive.yaml', 'wheel_rate')
     arm = np.hypot(*parked.antenna[:2])
     assert arm > 0.5 and parked.bearings.placed and not parked.bearings.aligned
-    stated = Odometry.of(known_row(parked.observed, parked.P, parked.swing)).pose_covariance
+    stated = Odometry.of(known_row(parked)).pose_covariance
     assert np.sqrt([stated[0, 0], stated[1, 1]]) == pytest.approx(arm, rel=0.2)
     headed, _ = driven('road_drive.yaml', 'wheel_rate', known=True)
     assert headed.swing == 0.0

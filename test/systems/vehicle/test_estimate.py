@@ -39,7 +39,7 @@ def _frame(rpy: tuple[float, float, float]) -> np.ndarray:
 @pytest.mark.parametrize('rpy', TURNS)
 def test_a_row_holds_pose_and_twist(rpy: tuple[float, float, float]) -> None:
     row = np.empty(ROW)
-    assert write_odometry(_frame(rpy), np.eye(STATES), row)
+    assert write_odometry(_frame(rpy), np.eye(STATES), True, row)
     found = Odometry.of(row)
     assert found.position == tuple(POSITION)
     wanted = orientations.matrix_of_rpy(rpy)
@@ -55,7 +55,7 @@ def test_covariances_are_those_of_the_errors() -> None:
     rng = np.random.default_rng(3)
     root = rng.normal(size=(STATES + 2, STATES + 2))
     P, row, yaw = root @ root.T, np.empty(ROW), 0.7
-    assert write_odometry(_frame((0.0, 0.0, yaw)), P, row)
+    assert write_odometry(_frame((0.0, 0.0, yaw)), P, True, row)
     found = Odometry.of(row)
     np.testing.assert_allclose(found.pose_covariance[:3, :3], P[:3, :3])
     np.testing.assert_allclose(found.pose_covariance[5, 5], P[3, 3])
@@ -77,7 +77,7 @@ def test_what_is_no_number_is_told(place: str) -> None:
         frame[0, 1] = np.nan
     else:
         P[2, 2] = np.inf
-    assert not write_odometry(frame, P, np.empty(ROW))
+    assert not write_odometry(frame, P, True, np.empty(ROW))
 
 
 def test_rows_become_messages() -> None:

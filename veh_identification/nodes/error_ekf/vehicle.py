@@ -125,7 +125,7 @@ class CarFace:
             self._build_messages(session, stamp_ns)
 
     def _build_messages(self, session: VehicleSession, stamp_ns: int) -> None:
-        row, made = known_row(session.observed, session.filter.P, session.filter.swing), self._made
+        row, made = known_row(session.filter), self._made
         made.odometry(row, stamp_ns)
         made.transform(row, stamp_ns)
         made.joints(*joints(session.observed), stamp_ns)
@@ -334,7 +334,7 @@ class CarFace:
         fast, slow = step % o.odometry_every == 0, step % o.slow_every == 0
         if not fast and not slow:
             return
-        row, made = known_row(session.observed, session.filter.P, session.filter.swing), self._made
+        row, made = known_row(session.filter), self._made
         if fast:
             self._odometry.publish(made.odometry(row, stamp_ns))
         if slow:

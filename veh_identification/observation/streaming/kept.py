@@ -24,7 +24,7 @@ from veh_identification.observation.streaming.arrivals import Item
 from veh_identification.observation.trust import Episode, Trust
 from veh_identification.saved_state import SavedState
 
-VERSION = 3
+VERSION = 4
 PREFIX = 'observer_'
 #: A start of more samples is not kept: every writing would cost too much.
 MOST_SAMPLES = 50_000

@@ -77,6 +77,11 @@ class Imu(Sensor):
         0.0, 'how large the biases may be; 0: none are estimated'
     )
     accelerometer_bias: Annotated[float, Quantity(ACCELERATION, 0.0)] = entry(0.0, 'likewise')
+    gravity: Annotated[str, Choice(('present', 'removed'))] = entry(
+        'present',
+        'in its accelerations, as REP-145 has it; removed: they are those of its place, level and '
+        'without gravity, as inertial navigation systems give them (for the observer alone)',
+    )
 
 
 @dataclass(frozen=True)

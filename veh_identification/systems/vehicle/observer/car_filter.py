@@ -1,4 +1,4 @@
-"""What timekeeping and bearings see of the filter of a car, which uses them."""
+"""What timekeeping, bearings and estimates see of the filter of a car."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ class CarFilter(Protocol):
     vehicle: Any
     antenna: Array
     bearings: Any
+    observed: Any
+
+    @property
+    def swing(self) -> float:
+        """Variance of the place that an unknown heading leaves."""
 
     @property
     def sensors(self) -> Any:

@@ -11,6 +11,7 @@ from numba import njit
 from veh_identification.errors import EstimationError
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.model.ground import lift
+from veh_identification.systems.vehicle.observer.car_filter import CarFilter
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 from veh_identification.types import Array, Vector
 
@@ -80,9 +81,13 @@ def _write_quaternion(axes: Array, out: Array) -> None:  # pragma: no cover (com
 
 @njit(cache=True)
 def _write_covariances(
-    P: Array, yaw: float, forward: float, left: float, row: Array
+    P: Array, yaw: float, forward: float, left: float, aligned: bool, row: Array
 ) -> None:  # pragma: no cover (compiled)
-    """Of pose and twist, for a car that is nearly level; P begins with its errors."""
+    """Of pose and twist, for a car that is nearly level; P begins with its errors.
+
+    While the heading is not known at all (not `aligned`) the filter leaves it alone, and errors of
+    velocities are those along and across the car: a car that heads elsewhere moves elsewhere.
+    """
     co, si = math.cos(yaw), math.sin(yaw)
     both = np.zeros((12, STATES))  # from the error state (20) to pose and twist errors
     pose, twist = both[:6], both[6:]
@@ -92,7 +97,8 @@ def _write_covariances(
     pose[4, ROLL], pose[4, PITCH] = si, -co
     twist[0, RATES], twist[0, RATES + 1] = co, si
     twist[1, RATES], twist[1, RATES + 1] = -si, co
-    twist[0, YAW], twist[1, YAW] = left, -forward
+    if aligned:
+        twist[0, YAW], twist[1, YAW] = left, -forward
     twist[2, PITCH], twist[2, ROLL] = -forward, -left
     twist[2, RATES + 2] = twist[3, RATES + ROLL] = twist[5, RATES + YAW] = 1.0
     twist[4, RATES + PITCH] = -1.0
@@ -113,10 +119,13 @@ def _write_covariances(
 
 
 @njit(cache=True)
-def write_odometry(frame: Array, P: Array, row: Array) -> bool:  # pragma: no cover (compiled)
+def write_odometry(
+    frame: Array, P: Array, aligned: bool, row: Array
+) -> bool:  # pragma: no cover (compiled)
     """Pose, twist and covariances into a row; whether all but those of the twist are numbers.
 
-    `frame` (>= 2, 12): origin and axes of the car in the world, and their rates.
+    `frame` (>= 2, 12): origin and axes of the car in the world, and their rates; `aligned`:
+    whether anything is known of the heading.
     """
     axes, turning, velocity = frame[0, 3:12], frame[1, 3:12], frame[1, :3]
     row[:3] = frame[0, :3]
@@ -128,7 +137,7 @@ def write_odometry(frame: Array, P: Array, row: Array) -> bool:  # pragma: no co
         a, b = axes[3 * ((k + 2) % 3) :], turning[3 * other :]
         row[TWIST + 3 + k] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     yaw = math.atan2(axes[1], axes[0])
-    _write_covariances(P, yaw, row[TWIST], row[TWIST + 1], row)
+    _write_covariances(P, yaw, row[TWIST], row[TWIST + 1], aligned, row)
     return math.isfinite(row[:TWIST_COVARIANCE].sum())
 
 
@@ -141,6 +150,7 @@ def _write_known(
     carried: bool,
     ground: Array,
     P: Array,
+    aligned: bool,
     row: Array,
 ) -> bool:
     """`write_odometry` for the frame of `Vehicle.world_frame`."""
@@ -150,18 +160,19 @@ def _write_known(
     frame[0, 2] += above
     if carried:
         lift(frame, ground)
-    return write_odometry(frame, P, row)
+    return write_odometry(frame, P, aligned, row)
 
 
-def known_row(observed: ObservedVehicle, P: Array, swing: float = 0.0) -> Array:
-    """Pose and twist of the observed car (ROW,); P and `swing` are the filter's.
+def known_row(filter_: CarFilter) -> Array:
+    """Pose and twist of the observed car (ROW,), with what the filter knows of them.
 
     EstimationError where they are no numbers any more.
     """
-    row, vehicle = np.empty(ROW), observed.vehicle
+    observed, swing, aligned = filter_.observed, filter_.swing, filter_.bearings.aligned
+    row, vehicle, P = np.empty(ROW), observed.vehicle, filter_.P
     q, qd, qdd = vehicle.model.q, vehicle.model.qd, vehicle.model.qdd
     above, carried = vehicle.elevation, observed.carried
-    if not _write_known(q, qd, qdd, above, carried, vehicle.ground, P, row):
+    if not _write_known(q, qd, qdd, above, carried, vehicle.ground, P, aligned, row):
         raise EstimationError('the observed state is no number any more')
     if swing:
         row[POSE_COVARIANCE] += swing

@@ -268,6 +268,8 @@ def _tie_gravity_to_mounting(filter_: VehicleErrorEKF, car: CarDescription) -> N
 
     Of the bias that is allowed for, mounting is a part; at least half of it is the sensor's own.
     """
+    if car.sensors.imu.gravity == 'removed':
+        return
     names, first = filter_.parameter_names, filter_.size - len(filter_.parameters)
     gravity, askew = car.gravity, ASKEW.usual
     for axis in 'xy':

@@ -35,6 +35,8 @@ CRAB = (0.0005, 20.0)
 #: more in bends, over what the tyres slip there; and the share that does not last. As white noise
 #: alone it would tell as much in a second, and be stated as twice its size at an instant.
 SLIDE_TIME, SLIDE_IN_BENDS, FLEETING = 0.5, 0.06, 0.3
+#: Rates of roll and pitch [rad/s] on the slopes of a road, and how long they last [s].
+TURNING = (0.005, 1.0)
 SLIDING = 0.1  # sideways over forward speed of an axle whose wheels spin or lock
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
@@ -79,12 +81,14 @@ class GroundContact:
 
     Errors of both last: of bumps for some tenths of a second, of slopes for as long as a hill. At
     `RATE` the variances are those of white noise that tells as much in a second.
+
+    Where no gyroscope feels how the car rolls and pitches (not `felt`), nothing but its road says
+    how fast it does: slopes come and go slowly. Else they would be explained by everything.
     """
 
     name = 'road'
     pseudo = True
     wrap = False
-    size = 3
     order = 0
     delay = 0.0
     parameters: tuple[Parameter, ...] = (
@@ -95,10 +99,15 @@ class GroundContact:
     )
 
     def __init__(
-        self, climb: tuple[float, float] = (0.2, 0.3), slope: tuple[float, float] = (0.05, 10.0)
+        self,
+        climb: tuple[float, float] = (0.2, 0.3),
+        slope: tuple[float, float] = (0.05, 10.0),
+        turning: tuple[float, float] = TURNING,
+        felt: bool = True,
     ) -> None:
-        lasting = [2.0 * deviation**2 * time * RATE for deviation, time in (climb, slope)]
-        self._reals = np.array([lasting[0], lasting[1], lasting[1]])
+        pairs = (climb, slope, slope) if felt else (climb, slope, slope, turning, turning)
+        self._reals = np.array([2.0 * size**2 * time * RATE for size, time in pairs])
+        self.size = len(pairs)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -255,6 +264,9 @@ def _read_ground(
     own[0, 0], own[0, 2] = forward, forward * along
     own[1, 0] = own[2, 1] = -1.0
     own[1, 2], own[2, 3] = -along, -across
+    if value.size > 3:
+        value[3], value[4] = ground[1, 1], ground[1, 2]
+        zd[3, PITCH] = zd[4, ROLL] = 1.0
     zd[0, HEIGHT], z[0, PITCH] = 1.0, -forward
     z[1, PITCH] = z[2, ROLL] = 1.0
 

@@ -209,6 +209,14 @@ class Run:
         _keep_both(k, kept.table)
         self._lift(k, vehicle)
 
+    def tell_unknown_heading(self, k: int) -> None:
+        """Of sample k, whose heading the filter leaves alone: velocities in the world err with it."""
+        covariance, (vx, vy) = self.covariance[k], self.frame[k, 1, :2]
+        variance = float(covariance[2, 2])
+        turned = np.array([0.0, 0.0, 1.0, -vy, vx, 0.0])  # of JUDGED
+        covariance[2, :] = covariance[:, 2] = 0.0
+        covariance += variance * np.outer(turned, turned)
+
     def first(self, count: int) -> Run:
         """So many samples from the start."""
         arrays = {
@@ -264,6 +272,8 @@ class _Keeper:
         if k < run.time.size:
             run.time[k] = (end_ns - self.start_ns) * 1e-9
             run.store_session(k, session.vehicle, self._kept)
+            if not session.filter.bearings.aligned:
+                run.tell_unknown_heading(k)
             self.steps += 1
         if self.progress is not None and k % TELL == 0:
             self.progress(min(k, self.count), self.count)

@@ -132,9 +132,16 @@ def make_sensors(
             unknown_tyre=UNKNOWN_TYRE if rolling(car) else 0.0,
             banked=car.road.unknown,
         ),
-        GroundContact() if car.road.unknown else RoadContact(*car.observer.road_deviation),
+        GroundContact(felt=_tilting_felt(recording.gyro))
+        if car.road.unknown
+        else RoadContact(*car.observer.road_deviation),
         *_wheels(car, vehicle, recording),
     ]
+
+
+def _tilting_felt(gyro: Series) -> bool:
+    """Whether roll and pitch rate are measured, as far as can be seen before the start."""
+    return bool(np.isfinite(gyro.value[:, :2]).any())
 
 
 def measured_noise(series: Series, configured: float) -> Array:
@@ -191,7 +198,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             'chassis',
             imu.position,
             forces.tolist(),
-            (0.0, 0.0, -car.gravity),
+            (0.0, 0.0, -car.gravity if imu.gravity == 'present' else 0.0),
             mounting=mounting,
             delay=imu.delay,
             orientation_only=not car.observer.force_estimation,

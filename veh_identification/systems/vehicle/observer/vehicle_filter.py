@@ -24,6 +24,7 @@ from veh_identification.observation.error_ekf import QUIET, Snapshot
 from veh_identification.observation.protocols import Brief, Innovations, briefly
 from veh_identification.observation.sequential import LATER, NEVER, NOW
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.chassis_frame import E3Z
 from veh_identification.systems.vehicle.observer.at_once import (
     CORRECTED,
     FAILED,
@@ -69,6 +70,18 @@ FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 ALONE = 1.0  # so long all sensors of place and speed may contradict the estimate [s]
+HEARD = 1.0  # a sensor that has been silent for so long neither supports nor contradicts it [s]
+#: What only satellites tell of a rolling car: else accelerations and yaw rates, integrated, would
+#: have to be right to a part in a hundred, and their scales would be taken for the tyres. Of one
+#: that moves neither are these told from the yaw rate that they belong to.
+TYRES_TOLD = ('rear_slip.softness', 'rear_slip.crab')
+BIASES_TOLD = (
+    'gyroscope.bias_z',
+    'gyroscope.scale_z',
+    'accelerometer.bias_y',
+    'accelerometer.turn',
+)
+UPRIGHT = 0.5  # cosine of a tilt of the body against the road at which no car goes on
 RAKED, LEAKS = 'road.rake', ('gyroscope.leak_x', 'gyroscope.leak_y')
 TURN = 'accelerometer.turn'
 TWISTED = 5.0  # deviations of a careful mounting that surely are none
@@ -137,6 +150,13 @@ class VehicleErrorEKF(ErrorEKF):
         counted = not self._radii and self._rear_slip is not None
         self._counting = counted and any(name[:6] == 'wheel_' for name in self.sensors)
         self._began = self._tied = self.time
+        # of a car that rolls: of one whose torques are known the model tells forces
+        held = (TYRES_TOLD, BIASES_TOLD) if self._radii else ((), ())
+        self._untold, self._untold_moving = (
+            [names.index(one) for one in some if one in names] for some in held
+        )
+        self._holds, self._held_since = bool(self._untold), self.time
+        self._kept: list[tuple[int, float, float]] = []  # during an update
         self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._twisted = False  # whether it surely is turned about its vertical axis
@@ -188,6 +208,13 @@ class VehicleErrorEKF(ErrorEKF):
             text = 'the course over ground contradicted the heading: it was found anew'
             found.append(Finding('warn', 'heading_contradicted', text, 'observer.initial_yaw'))
         found += self._calibration()
+        if self._holds:
+            text = (
+                'without satellites nothing tells how much the rear tyres slip in bends, nor '
+                'biases of the yaw rate and the sideways acceleration: sideslip is as good as '
+                'tyre.cornering and the gyroscope are'
+            )
+            found.append(Finding('note', 'tyres_untold', text, 'tyre.cornering'))
         if self._tilted:
             text = (
                 f'the inertial unit is tilted along the car by {abs(self._tilted):.3f} rad '
@@ -276,6 +303,7 @@ class VehicleErrorEKF(ErrorEKF):
     ) -> Sequence[Innovation]:
         """`ErrorEKF.step` in one compiled call where nothing is unusual."""
         self._tie_now_and_then()
+        self._hold_now_and_then()
         bearings, listed = self.bearings, list(measurements)
         if not (
             bearings.confirmed and bearings.placed and bearings.aligned and self.adaptive is None
@@ -290,13 +318,16 @@ class VehicleErrorEKF(ErrorEKF):
         told, now = self._fill(pairs), self.time + dt
         if self._swings:
             self._turns()
+        self._hold_back()
         done = step_at_once(self._held_step(dt), len(pairs), now)
         if done == NOT_MADE:
             return super().step(dt, inputs, listed)
         self.time = now
         self.observed.stepped(dt)
         results = self._conclude(done, pairs, told)
+        self._put_back()
         self._push()
+        self._look_whether_it_stands()
         self._look_now_and_then()
         return results
 
@@ -308,6 +339,39 @@ class VehicleErrorEKF(ErrorEKF):
         told = (self.channels[name].counts.last_used for name in SATELLITES)
         if self.bearings.aligned and self.time - max(self._began, *told) > SILENT:
             tie_wheels(self.P, self.vehicle)
+
+    def _hold_now_and_then(self) -> None:
+        """Whether satellites have been heard lately decides what is learnt (`_held_back`)."""
+        if self._untold and self.time - self._held_since >= PERIOD:
+            self._held_since = self.time
+            channels = self.channels
+            told = (channels[name].counts.last_used for name in SATELLITES)
+            self._holds = self.time - max(told) > SILENT
+
+    def _hold_back(self) -> None:
+        """Keep values and variances of what an update is not to learn.
+
+        What it makes of their correlations stays: so the other states are no surer than they can
+        be (Schmidt's consider states).
+        """
+        self._kept = []
+        if self._holds:
+            first, P = self.orders * self.model.size, self.P
+            places = self._untold + (self._untold_moving if self._moving else [])
+            self._kept = [
+                (k, float(self.parameters[k]), float(P[first + k, first + k])) for k in places
+            ]
+
+    def _put_back(self) -> None:
+        """Undo what an update made of them."""
+        first = self.orders * self.model.size
+        for k, value, variance in self._kept:
+            self.parameters[k], self.P[first + k, first + k] = value, variance
+
+    def doubt(self, parameters: Iterable[int]) -> None:
+        """`ErrorEKF.doubt`, which is not undone."""
+        super().doubt(parameters)
+        self._kept = []
 
     def _once_each(
         self, measurements: list[Measurement]
@@ -464,6 +528,7 @@ class VehicleErrorEKF(ErrorEKF):
     ) -> Sequence[Innovation]:
         """`ErrorEKF.update`; place and heading are found first when they are not known."""
         bearings = self.bearings
+        self._hold_back()
         if not bearings.confirmed:
             measurements = list(measurements)
             self._confirm(measurements)
@@ -482,7 +547,9 @@ class VehicleErrorEKF(ErrorEKF):
             results = super().update(listed, dt)
             if not bearings.aligned:
                 self.forget(YAW, self._yaw_variance)
+        self._put_back()
         self._push()
+        self._look_whether_it_stands()
         return results
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
@@ -568,6 +635,11 @@ class VehicleErrorEKF(ErrorEKF):
             self._look_at_mounting()
             self._look_at_turn()
             self._timekeeper.look()
+
+    def _look_whether_it_stands(self) -> None:
+        """A model that has turned over is no car that drives, whatever sensors make of it."""
+        if not self.vehicle.model.q[E3Z] >= UPRIGHT:
+            raise EstimationError('the car of the model has turned over')
 
     def put(self, errors: Array) -> None:
         """Correct the whole state by errors."""
@@ -706,6 +778,19 @@ class VehicleErrorEKF(ErrorEKF):
         if channel.sensor.name == 'gps_velocity' and self._stands_alone(time):
             channel.counts.believed += 1
             self._give_up()
+        elif self._supported_by_none(channel, time):
+            raise EstimationError('every sensor that is heard contradicts it')
+
+    def _supported_by_none(self, channel: Channel, time: float) -> bool:
+        """Whether all sensors that are heard have been set aside for a while, this one among them.
+
+        A car without satellites would go on alone for good, wherever that led.
+        """
+        if channel.trust is None or not time - channel.trust.health.aside_since >= ALONE:
+            return False
+        trusts = [trust for one in self._channels.values() if (trust := self._look_up(one))]
+        votes = [trust.health.contradicts(time, ALONE, HEARD) for trust in trusts]
+        return votes.count(True) > 1 and False not in votes
 
     def _stands_alone(self, time: float) -> bool:
         """Whether fixes and velocities, and with them all wheels or the gyroscope, have been set
@@ -768,7 +853,8 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        found = self._tilted, self._twisted, self._moving, self._yaw_variance, self._tied
+        held = self._holds, self._held_since
+        found = self._tilted, self._twisted, self._moving, self._yaw_variance, self._tied, held
         more = replace(self.bearings), ride, clock, found, self._force.copy()
         return replace(super().snapshot(), more=more)
 
@@ -777,7 +863,8 @@ class VehicleErrorEKF(ErrorEKF):
         super().restore(snapshot)
         if snapshot.more is not None:
             bearings, ride, clock, found, force = snapshot.more
-            self._tilted, self._twisted, moving, self._yaw_variance, self._tied = found
+            self._tilted, self._twisted, moving, self._yaw_variance, self._tied, held = found
+            self._holds, self._held_since = held
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])

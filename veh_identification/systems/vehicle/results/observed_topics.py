@@ -117,7 +117,7 @@ class ObservedBag:
     def step(self, session: VehicleSession, stamp_ns: int) -> None:
         """One step of the observer."""
         writer, observed, made = self._writer, session.observed, self._made
-        row = known_row(observed, session.filter.P, session.filter.swing)
+        row = known_row(session.filter)
         writer.write('odometry/observed', ODOMETRY, made.odometry(row, stamp_ns), stamp_ns)
         self._count += 1
         if (self._count - 1) % SLOW:
