@@ -61,6 +61,11 @@ def _described(system: System[Any, Any], path: Path, given: Mapping[str, Any]) -
     return Described(system, verb, system.configure(path, options))
 
 
+def check_descriptions(systems: Sequence[Described]) -> list[Finding]:
+    """What the description alone says that no such machine has."""
+    return [found for one in systems for found in one.system.described(one.config)]
+
+
 def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list[Finding]:
     """Findings of every recording, each named; a recording that nobody can read is refused."""
     findings = []
@@ -74,9 +79,11 @@ def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list
                 refused.append(f'{one.verb} {one.name}: {error}')
                 continue
             understood = True
+            alone = {(each.code, each.where) for each in one.system.described(one.config)}
             findings += [
                 replace(finding, text=f'{bag}, {one.verb} {one.name}: {finding.text}')
                 for finding in found
+                if (finding.code, finding.where.removeprefix(str(bag)).strip()) not in alone
             ]
         if not understood:
             raise InputError(f'{bag}: {"; ".join(refused)}')

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from veh_identification.errors import UsageError
+from veh_identification.errors import EstimationError, UsageError, VehIdError
 from veh_identification.results.folder import check_target
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
@@ -77,6 +77,14 @@ def _data_files(path: Path) -> list[Path]:
     )
 
 
+def _by_description(system: System[Any, Any], description: Any, error: VehIdError) -> VehIdError:
+    """The refusal, behind what the description says that no machine has."""
+    wrong = next((one for one in system.described(description) if one.level == 'bad'), None)
+    if wrong is None or wrong.text in str(error):
+        return error
+    return EstimationError(f'{wrong.text} ({error})')
+
+
 def run(
     verb: str,
     system: str,
@@ -120,7 +128,10 @@ def run(
     )
     if out is not None:
         check_target(Path(out), task.inputs)
-    outcome: Outcome[Any] = getattr(made, verb)(task)
+    try:
+        outcome: Outcome[Any] = getattr(made, verb)(task)
+    except VehIdError as error:
+        raise _by_description(made, description, error) from None
     if out is not None:
         line = outcome.save(out)
         outcome = outcome.with_line(line)

@@ -21,6 +21,7 @@ from veh_identification.systems.car.bicycle.identify import (
 )
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.bicycle.signals import handling_samples
+from veh_identification.systems.car.checks.described import check_described
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
@@ -206,6 +207,10 @@ class Car(System[CarDescription, CarRecording]):
             imu, _ = sensor_pose(config.sensors.imu, recording)
             return [told, *check_plausibility(recording, config, imu)]
         return check_recording(recording, config)
+
+    def described(self, config: CarDescription) -> list[Finding]:
+        """Geometry, gravity, weights and values before that no car has."""
+        return check_described(config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""
