@@ -138,8 +138,7 @@ def _findings(compared: Comparison) -> list[Finding]:
     tried = _judged(compared, whole(compared))
     found = best_of(tried, as_it_is)
     if found.factor < CONVINCING or found.misfit > GOOD:
-        moved = sized(compared.case, points(compared), compared.misfit, as_it_is)
-        tried += [moved] if moved is not None else []
+        tried += sized(compared.case, points(compared), compared.misfit, as_it_is)[:1]
         tried += _judged(compared, halves(compared, compared.change_time()))
         tried += _judged(compared, shares(compared))
         found = best_of(tried, as_it_is)
