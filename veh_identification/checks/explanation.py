@@ -142,12 +142,12 @@ def alike(found: Sequence[tuple[Hypothesis[D], float]], as_it_is: float) -> tupl
     """Texts of the causes that explain about as much as the first: nobody can say which it is."""
     if not found:
         return ()
-    best, least = found[0]
+    least = found[0][1]
     gain = math.log(as_it_is / least) if 0.0 < least < as_it_is else 0.0
     return tuple(
         one.text
         for one, left in found[1:]
-        if left < least / CLEARLY_LESS and 0.0 < left and math.log(as_it_is / left) > ALIKE * gain
+        if left < least / CLEARLY_LESS and left > 0.0 and math.log(as_it_is / left) > ALIKE * gain
     )[:MOST_RIVALS]
 
 
