@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import filecmp
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import EstimationError, UsageError, VehIdError
+from veh_identification.findings import Finding
+from veh_identification.findings.finding import worst_first
 from veh_identification.results.folder import check_target
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
@@ -77,12 +80,23 @@ def _data_files(path: Path) -> list[Path]:
     )
 
 
-def _by_description(system: System[Any, Any], description: Any, error: VehIdError) -> VehIdError:
-    """The refusal, behind what the description says that no machine has."""
-    wrong = next((one for one in system.described(description) if one.level == 'bad'), None)
-    if wrong is None or wrong.text in str(error):
+def _caused(system: System[Any, Any], task: Task[Any], error: VehIdError) -> VehIdError:
+    """The refusal, behind what description and recordings say that it comes from."""
+    told = [one for one in system.described(task.config) if one.level == 'bad']
+    if not told and isinstance(error, EstimationError):
+        told = _told_by_checks(system, task)
+    if not told or told[0].text in str(error):
         return error
-    return EstimationError(f'{wrong.text} ({error})')
+    return EstimationError(f'{told[0].text} ({error})')
+
+
+def _told_by_checks(system: System[Any, Any], task: Task[Any]) -> list[Finding]:
+    """What the checks say of recordings of which nothing could be estimated, the worst first."""
+    found: list[Finding] = []
+    for one in task.recordings:
+        with suppress(VehIdError):
+            found += system.checks(system.series(one, task), task.config)
+    return [one for one in worst_first(found) if one.level in ('bad', 'warn')]
 
 
 def run(
@@ -131,7 +145,7 @@ def run(
     try:
         outcome: Outcome[Any] = getattr(made, verb)(task)
     except VehIdError as error:
-        raise _by_description(made, description, error) from None
+        raise _caused(made, task, error) from None
     if out is not None:
         line = outcome.save(out)
         outcome = outcome.with_line(line)
