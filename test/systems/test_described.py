@@ -100,8 +100,20 @@ def scaled(tree: Any, factor: float) -> Any:
         ('hexapod_palida', 'parallel', 'home', [0, 0, 0.7, 0, 0, 90.0], 'home turns .*in degrees'),
         ('hexapod_palida', 'parallel', 'home', [0, 0, 70.0, 0, 0, 0.0], 'home, x y z .*cm'),
         ('humanoid', 'humanoid', 'weighed_mass', 62e3, 'weighed_mass .*in g'),
-        ('humanoid', 'humanoid', 'delays', {'base/pose': 5.0}, 'delays.base/pose is 5 s.*in ms'),
-        ('robot', 'robot', 'effort_delay', 5.0, 'effort_delay is 5 s.*in ms'),
+        (
+            'humanoid',
+            'humanoid',
+            'delays',
+            {'base/pose': 5.0},
+            'delays.base/pose: expected a time from -1 to 1 .*found 5',
+        ),
+        (
+            'robot',
+            'robot',
+            'effort_delay',
+            5.0,
+            'effort_delay: expected a time from -1 to 1 .*found 5',
+        ),
         (
             'robot',
             'robot',

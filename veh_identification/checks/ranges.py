@@ -52,7 +52,6 @@ TRAVEL = Quantity('suspension travel', 'm', 0.5, {'mm': 1000.0, 'cm': 100.0})
 LENGTH = Quantity('length', 'm', 100.0, {'mm': 1000.0, 'cm': 100.0})
 MASS = Quantity('mass', 'kg', 1e5, {'g': 1000.0, 't': 1e-3})
 STIFFNESS = Quantity('stiffness', 'N/m', 1e8, {'N/mm': 1e-3, 'kN/m': 1e-3})
-TIME = Quantity('time', 's', 1e3, {'ms': 1000.0})
 
 
 def size_of(value: Array) -> float:

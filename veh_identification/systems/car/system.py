@@ -75,10 +75,16 @@ class CarOptions:
         choices=('2006', '2002', 'handling'),
     )
     mass: float | None = option(
-        None, 'mass of the car as driven, where it was weighed [kg] (handling)', minimum=1.0
+        None,
+        'mass of the car as driven, where it was weighed [kg] (handling)',
+        minimum=1.0,
+        maximum=6e4,
     )
     mass_std: float | None = option(
-        None, 'its standard deviation [kg]; by default 1 % (handling)', minimum=0.0
+        None,
+        'its standard deviation [kg]; by default 1 % (handling)',
+        minimum=0.0,
+        maximum=1e4,
     )
     front_share: float | None = option(
         None,
@@ -93,15 +99,22 @@ class CarOptions:
         choices=(20, 38),
     )
     rate: float | None = option(
-        None, 'rate of the common grid; by default from the recording, in Hz', minimum=1.0
+        None,
+        'rate of the common grid; by default from the recording, in Hz',
+        minimum=1.0,
+        maximum=2e4,
     )
     chassis_cutoff: float | None = option(
-        None, 'cut-off of the chassis equations; by default from the spectra, in Hz', minimum=0.1
+        None,
+        'cut-off of the chassis equations; by default from the spectra, in Hz',
+        minimum=0.1,
+        maximum=5e3,
     )
     suspension_cutoff: float | None = option(
         None,
         'cut-off of the suspension equations; by default from the spectra, in Hz',
         minimum=0.1,
+        maximum=5e3,
     )
     paper_rule: bool = option(
         False, 'the unequal filtering of Venture 2006, which ruins masses and dampers'

@@ -56,7 +56,7 @@ class Humanoid(System[Subject, Recording]):
         return check(robot, recording, config.configuration)
 
     def described(self, config: Subject) -> list[Finding]:
-        """Gravity, weight, delays and a robot that nobody has."""
+        """Gravity, weight and a robot that nobody has."""
         return check_described(config.robot, config.configuration)
 
     def live(self, config: Subject) -> ContactLive:

@@ -63,9 +63,14 @@ class MechanismOptions(ObserveOptions):
     """Options of `observe mechanism`."""
 
     step: float | None = option(
-        None, 'longest time step instead of that of the configuration [s]', minimum=1e-4
+        None,
+        'longest time step instead of that of the configuration [s]',
+        minimum=1e-4,
+        maximum=0.1,
     )
-    settle: float = option(1.0, 'data that is looked at before the start [s]', minimum=0.0)
+    settle: float = option(
+        1.0, 'data that is looked at before the start [s]', minimum=0.0, maximum=600.0
+    )
     force_estimation: bool = option(False, 'errorEKF-FE: estimate unknown forces as well')
 
     def applied(self, description: Description) -> Description:

@@ -62,7 +62,9 @@ class VehicleOptions(ObserveOptions):
         minimum=1e-4,
         maximum=0.05,
     )
-    settle: float = option(10.0, 'data that is looked at before the start [s]', minimum=0.0)
+    settle: float = option(
+        10.0, 'data that is looked at before the start [s]', minimum=0.0, maximum=600.0
+    )
     force_estimation: bool = option(
         True, 'estimate forces that the model does not know, where the configuration says so'
     )

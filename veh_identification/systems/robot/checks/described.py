@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.checks.ranges import LENGTH, MASS, TIME, check_entry
+from veh_identification.checks.ranges import LENGTH, MASS, check_entry
 from veh_identification.checks.settled import check_gravity
 from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.checks.drawn import check_drawn
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.robot.configuration import Configuration
 
-#: Of loads [kg, m from the link]; of efforts after positions [s].
-LOAD, FAR, DELAY = (1e-3, 5e3), 10.0, 1.0
+#: Of loads [kg, m from the link].
+LOAD, FAR = (1e-3, 5e3), 10.0
 
 
 def check_described(robot: Robot | None, c: Configuration) -> list[Finding]:
-    """Gravity, loads, the delay of the efforts, and the arm where one is named."""
+    """Gravity, loads, and the arm where one is named."""
     found = check_gravity(float(np.linalg.norm(c.gravity)))
     for load in c.payloads:
         where = f'payloads, {load.recording}'
@@ -24,5 +24,4 @@ def check_described(robot: Robot | None, c: Configuration) -> list[Finding]:
         if load.centre is not None:
             far = float(np.linalg.norm(load.centre))
             found += check_entry(far, LENGTH, f'{where}: centre', 0.0, FAR)
-    found += check_entry(abs(c.effort_delay or 0.0), TIME, 'effort_delay', 0.0, DELAY)
     return [*found, *([] if robot is None else check_drawn(robot))]
