@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,9 @@ from veh_identification.results.folder import check_target
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
 from veh_identification.systems import registry
-from veh_identification.systems.base import System, Task, paths_of
+from veh_identification.systems.base import System, Task
 from veh_identification.systems.options import make_options
+from veh_identification.systems.same import same_recording
 from veh_identification.types import Progress
 
 
@@ -45,39 +45,12 @@ def _refuse_twice(recordings: Sequence[Any]) -> None:
     """The noise of a recording that comes twice would count as twice as much knowledge."""
     for k, one in enumerate(recordings):
         for other in recordings[:k]:
-            if _same(one, other):
+            if same_recording(one, other):
                 first, second = (getattr(each, 'source', each) for each in (other, one))
                 raise UsageError(
                     f'{first} and {second} are the same recording: give each once, for its noise '
                     'would count as twice as much knowledge'
                 )
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two recordings hold the same, byte by byte."""
-    if one is None or other is None:
-        return False
-    if one is other:
-        return True
-    paths = paths_of([one, other])
-    if len(paths) < 2 or not all(path.exists() for path in paths):
-        return False
-    first, second = (_data_files(path) for path in paths)
-    if len(first) != len(second) or not first:
-        return False
-    return all(
-        a.stat().st_size == b.stat().st_size and filecmp.cmp(a, b, shallow=False)
-        for a, b in zip(first, second, strict=True)
-    )
-
-
-def _data_files(path: Path) -> list[Path]:
-    """What holds the messages of a recording; the names of copies differ in the metadata."""
-    if not path.is_dir():
-        return [path]
-    return sorted(
-        one for one in path.iterdir() if one.is_file() and one.suffix in ('.mcap', '.db3', '.bag')
-    )
 
 
 def _caused(system: System[Any, Any], task: Task[Any], error: VehIdError) -> VehIdError:
@@ -121,7 +94,7 @@ def run(
     if verb == 'observe' and len(recordings) > 1:
         raise UsageError(f'{what} takes one recording, found {len(recordings)}')
     _refuse_twice(recordings)
-    if any(_same(validate, one) for one in recordings):
+    if any(same_recording(validate, one) for one in recordings):
         validate = None  # its own data: the outcome says that nothing else judged it
     made, description, given = _prepared(verb, system, config, options or {})
     path = find_config(config) if isinstance(config, (str, Path)) else None
