@@ -10,6 +10,7 @@ from typing import Any
 
 from veh_identification.errors import InputError, VehIdError
 from veh_identification.findings import Finding
+from veh_identification.findings.finding import worst_first
 from veh_identification.systems import registry
 from veh_identification.systems.base import System
 from veh_identification.systems.options import make_options, option_fields
@@ -82,7 +83,7 @@ def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list
             alone = {(each.code, each.where) for each in one.system.described(one.config)}
             findings += [
                 replace(finding, text=f'{bag}, {one.verb} {one.name}: {finding.text}')
-                for finding in found
+                for finding in worst_first(found)
                 if (finding.code, finding.where.removeprefix(str(bag)).strip()) not in alone
             ]
         if not understood:
