@@ -198,6 +198,34 @@ def test_a_point_elsewhere_leaves_decimal_commas_and_text_that_nobody_asks_for(t
         found['version']
 
 
+@pytest.mark.parametrize(
+    'content',
+    [
+        't;x\n0,5;1,5\n1;2\n'.encode('utf-16'),
+        b'sep=;\nt;x\n0,5;1,5\n1;2\n',
+        b'\xef\xbb\xbft;x;;\n0,5;1,5;;\n1;2;;\n',
+    ],
+)
+def test_what_spreadsheets_write_is_read(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / 'a.csv').write_bytes(content)
+    found = read_csv_columns(tmp_path / 'a.csv')
+    assert (found['t'].tolist(), found['x'].tolist()) == ([0.5, 1.0], [1.5, 2.0])
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('t;x\ns;deg/s\n0;1\n1;2\n', "line 2, column 'x': .* found 'deg/s' .a line of units"),
+        ('t;x\n0;1\n1;1_0\n', "line 3, column 'x': expected a number, found '1_0'$"),
+        ('sep=;\nt;x\n0;1\n1;a\n', "line 4, column 'x'"),
+    ],
+)
+def test_lines_and_cells_that_are_no_numbers_are_named(tmp_path: Path, text, said) -> None:
+    (tmp_path / 'a.csv').write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_csv_columns(tmp_path / 'a.csv')['x']
+
+
 def test_the_shipped_examples_are_taken() -> None:
     config = Path(__file__).parents[2] / 'config'
     assert set(read_mapping(config / 'map_names.yaml')) == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from veh_identification.types import Array
 
 DELIMITERS = ',;\t'
 _DECIMAL_COMMA = re.compile(r'^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$')
+_SEPARATOR = re.compile(r'^sep=(.)$', re.IGNORECASE)
 #: `1,234` and `12.500`: the sign may part thousands, and no decimals.
 _THOUSANDS = re.compile(r'^\s*[-+]?[1-9]\d{0,2}([.,]\d{3})+\s*$')
 
@@ -91,9 +93,11 @@ class CsvColumns(Mapping[str, Array]):
             try:
                 values[k] = _number(cell, commas)
             except ValueError:
+                units = k == 0 and len(cells) > 1 and _is_number(cells[1], commas)
+                hint = ' (a line of units? leave it out, the mapping says them)' * units
                 raise InputError(
                     f'{self.path}: line {self.lines[k]}, column {name!r}: expected a number, '
-                    f'found {cell[:40]!r}'
+                    f'found {cell[:40]!r}{hint}'
                 ) from None
         return values
 
@@ -141,20 +145,19 @@ class CsvColumns(Mapping[str, Array]):
 
 def read_csv_columns(path: str | Path) -> CsvColumns:
     """Columns by name. A comma is the decimal point where cells end at other signs."""
-    try:
-        text = Path(path).read_text(encoding='utf-8-sig', errors='replace')
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
-    lines = text.splitlines()
-    if len(lines) < 3:
+    lines = _text(path).splitlines()
+    first, delimiter = 0, ''
+    if lines and (told := _SEPARATOR.match(lines[0])):  # what spreadsheets write before the names
+        first, delimiter = 1, told[1]
+    if len(lines) < first + 3:
         raise InputError(f'{path}: {len(lines)} lines, expected names and at least two rows')
-    delimiter = max(DELIMITERS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=delimiter))
-    names = [name.strip() for name in rows[0]]
+    delimiter = delimiter or max(DELIMITERS, key=lines[first].count)
+    rows = list(csv.reader(lines[first:], delimiter=delimiter))
+    names = [name.strip() or f'column {k}' for k, name in enumerate(rows[0], 1)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f'{path}: two columns are called {twice!r}')
-    numbered = [(number, row) for number, row in enumerate(rows[1:], 2) if row]
+    numbered = [(number, row) for number, row in enumerate(rows[1:], first + 2) if row]
     for number, row in numbered:
         if len(row) != len(names):
             raise InputError(f'{path}: line {number} has {len(row)} cells, expected {len(names)}')
@@ -163,9 +166,21 @@ def read_csv_columns(path: str | Path) -> CsvColumns:
     return columns
 
 
+def _text(path: str | Path) -> str:
+    """The file as text: UTF-8, or UTF-16 as spreadsheets write it."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode('utf-16' if wide else 'utf-8-sig', errors='replace')
+
+
 def _number(cell: str, commas: bool) -> float:
     if not cell.strip():
         return np.nan
+    if '_' in cell:  # Python takes 1_0 for ten
+        raise ValueError(cell)
     return float(cell.replace(',', '.') if commas and _DECIMAL_COMMA.match(cell) else cell)
 
 

@@ -108,7 +108,8 @@ def convert_tables(
     found = [one for part in parts for one in _messages(part)]
     if not found:
         raise InputError(
-            f'{listed([one.path for one in tables])}: no mapped column holds a number'
+            f'{listed([one.path for one in tables])}: no mapped column holds a number '
+            f'({"; ".join(told[:2])})'
         )
     with BagWriter(out, storage=storage, overwrite=overwrite) as writer:
         for stamp, topic, message in sorted(found, key=lambda one: one[0]):

@@ -268,7 +268,7 @@ def simulate(
     seconds = scenario.duration if duration is None else duration
     if seconds is not None and not seconds > 0:
         raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
-    if seconds > LONGEST:
+    if seconds is not None and seconds > LONGEST:
         raise UsageError(
             f'a simulation of {seconds:g} s does not fit into memory: expected at most '
             f'{LONGEST:g} s; several seeds make several recordings'
