@@ -7,6 +7,7 @@ from veh_identification.checks.explanation import (
     Explanation,
     Family,
     Hypothesis,
+    alike,
     best_explanation,
     best_of,
     explanation_findings,
@@ -96,10 +97,10 @@ def scale_of(k: int) -> Family:
 
 def test_the_size_that_leaves_least_is_found() -> None:
     wrong = TRUE * np.array([1.0, 1.0, 2.0])
-    found = sized(wrong, [scale_of(0), scale_of(1), scale_of(2)], rms, rms(wrong))
-    assert found is not None and found[0].text == 'entry 2 times 2.0'
+    found, *others = sized(wrong, [scale_of(0), scale_of(1), scale_of(2)], rms, rms(wrong))
+    assert found[0].text == 'entry 2 times 2.0' and not alike([found, *others], rms(wrong))
     assert found[1] == pytest.approx(0.1)
-    assert sized(TRUE, [scale_of(0), scale_of(2)], rms, rms(TRUE)) is None
+    assert sized(TRUE, [scale_of(0), scale_of(2)], rms, rms(TRUE)) == []
 
 
 def test_a_mistake_in_a_part_of_the_data_is_told_with_where_it_is() -> None:

@@ -179,6 +179,7 @@ def test_keep_inputs_and_namespace(drive: Path, tmp_path: Path) -> None:
         (['run', 'nothing'], 2, "there is no node 'nothing'"),
         (['simulate', 'drive', '--out', 'OUT', '--duration', '-1'], 2, 'positive duration'),
         (['simulate', 'drive', '--out', 'OUT', '--seed', '-3'], 2, 'a whole number from zero on'),
+        (['simulate', 'drive', '--out', 'OUT', '--duration', '1e9'], 2, 'at most 7200 s'),
         (['simulate', 'drive', '--out', 'BAG'], 1, 'exists already'),
         (['bench', 'nothing'], 2, "there is no part 'nothing'"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from veh_identification.errors import UsageError
-from veh_identification.fleets.machines import machine_rule, plan
+from veh_identification.fleets.machines import Planned, machine_rule, once, plan
 from veh_identification.fleets.recordings import Named
 
 
@@ -74,3 +74,19 @@ def test_what_no_recording_can_have_is_an_error(bag: Path) -> None:
         plan(Named(str(bag)), machine_rule('folder'), 'no_such.yaml')
     with pytest.raises(UsageError, match='needs --config'):
         plan(Named(str(bag)), machine_rule('description:a'), None)
+
+
+def test_copies_count_once(tmp_path: Path) -> None:
+    for name, content in (('a', b'one'), ('b', b'one'), ('c', b'two'), ('d', b'longer')):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f'{name}.mcap').write_bytes(content)
+        (folder / 'metadata.yaml').write_text(name)
+    given = [Planned(str(tmp_path / name), 'arm', None) for name in 'abcd']
+    kept, said = once(given)
+    assert [Path(one.address).name for one in kept] == ['a', 'c', 'd']
+    (text,) = said
+    assert text.startswith(f'{tmp_path / "b"} holds the same as {tmp_path / "a"} and is left out')
+    # What cannot be read is told later, and what is far away is known by its address alone.
+    missing = [Planned(str(tmp_path / 'x'), 'arm', None), Planned('s3://x/y', 'arm', None)] * 2
+    assert once(missing) == (tuple(missing), ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veh_identification.findings import Finding, verdict_of
+from veh_identification.findings.finding import worst_first
 
 
 def test_what_recordings_have_in_common_is_one_sentence_that_names_them() -> None:
@@ -33,3 +34,12 @@ def test_other_numbers_other_levels_and_other_causes_stay_apart() -> None:
         ]
     )
     assert len(told.findings) == 4
+
+
+def test_what_many_topics_of_a_recording_have_in_common_is_one_sentence() -> None:
+    """Their places begin with the recording, which the sentences leave out."""
+    text = 'every message is there 2 times'
+    topics = ('/imu/data', '/joint_states wheel_fl', '/joint_states wheel_fr', '/wheel_fl/wrench')
+    found = [Finding('warn', 'repeated_stamps', f'{one}: {text}', f'run {one}') for one in topics]
+    (one,) = worst_first(found)
+    assert one.text.endswith(f'and 1 more: {text}') and 'run /imu/data' in one.text

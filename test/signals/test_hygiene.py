@@ -152,3 +152,19 @@ def test_gap_segments_cut_at_pauses():
 def test_non_monotonic_stamps_are_refused_with_the_place():
     with pytest.raises(SignalError, match=r'wheel_fl/wrench: stamps must increase, but sample 2'):
         require_increasing(np.array([0.0, 1.0, 0.5]), 'wheel_fl/wrench')
+
+
+def test_messages_that_all_came_twice_are_one_sentence_for_all_series() -> None:
+    stamps = np.repeat(np.arange(50) * 0.01, 2)
+    values = np.column_stack([np.sin(stamps), np.full(100, np.nan)])[:, :1]
+    said = set()
+    for label in ('imu/data', 'joint_states'):
+        _, report = clean(series(stamps, values, label))
+        (finding,) = report.findings()
+        assert (report.duplicates, report.conflicting_duplicates) == (50, 0)
+        said.add(finding.text.removeprefix(f'{label}: '))
+    assert len(said) == 1 and 'every message is there 2 times' in said.pop()
+    other = values.copy()
+    other[1::2] += 1.0  # not copies: two sources
+    (finding,) = clean(series(stamps, other))[1].findings()
+    assert '50 samples with a repeated stamp dropped (50 with another value)' in finding.text

@@ -9,7 +9,8 @@ import pytest
 
 from veh_identification.errors import UsageError
 from veh_identification.simulation.scenarios import simulate
-from veh_identification.systems.driver import _same, run
+from veh_identification.systems.driver import run
+from veh_identification.systems.same import same_recording
 
 
 @pytest.fixture(scope='module')
@@ -24,8 +25,12 @@ def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
 
 def test_a_recording_that_is_given_twice_is_refused(bags: tuple[Path, Path, Path]) -> None:
     one, copy, other = bags
-    assert _same(one, copy) and _same(str(one), one) and not _same(one, other)
-    assert not _same(one, None) and not _same(one, one.parent / 'nothing')
+    assert (
+        same_recording(one, copy)
+        and same_recording(str(one), one)
+        and not same_recording(one, other)
+    )
+    assert not same_recording(one, None) and not same_recording(one, one.parent / 'nothing')
     for again in (one, copy):
         with pytest.raises(UsageError, match='are the same recording: give each once'):
             run('identify', 'parallel', [one, again])

@@ -8,7 +8,7 @@ A family is a change by a number (a sensor's scale, its zero) whose best size is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -24,6 +24,8 @@ OVERWHELMING = 4.0
 MAYBE = 1.3
 #: Hypotheses come the simplest first: a later one must leave clearly less.
 CLEARLY_LESS = 0.9
+#: Share of the logarithm of what the best cause explains that makes another one its rival.
+ALIKE = 0.5
 #: Other causes that leave as little as the one that is named, which are told beside it.
 MOST_RIVALS = 2
 
@@ -113,14 +115,15 @@ def partly(
 
 def sized(
     data: D, families: Iterable[Family[D]], misfit: Callable[[D], float], as_it_is: float
-) -> tuple[Hypothesis[D], float] | None:
-    """The family and size that leave least; None where no first step leaves less than nothing.
+) -> list[tuple[Hypothesis[D], float]]:
+    """The best size of every family that explains something, the family that leaves least first.
 
     From nothing away the misfit falls to one size and rises beyond it, so that two steps show
     that a family explains nothing.
     """
-    best: tuple[Hypothesis[D], float] | None = None
+    found = []
     for family in families:
+        best: tuple[Hypothesis[D], float] | None = None
         for sizes in family.directions:
             last = as_it_is
             for size in sizes:
@@ -131,7 +134,21 @@ def sized(
                 last = left
                 if best is None or left < best[1]:
                     best = one, left
-    return best
+        found += [] if best is None else [best]
+    return sorted(found, key=lambda pair: pair[1])
+
+
+def alike(found: Sequence[tuple[Hypothesis[D], float]], as_it_is: float) -> tuple[str, ...]:
+    """Texts of the causes that explain about as much as the first: nobody can say which it is."""
+    if not found:
+        return ()
+    least = found[0][1]
+    gain = math.log(as_it_is / least) if 0.0 < least < as_it_is else 0.0
+    return tuple(
+        one.text
+        for one, left in found[1:]
+        if left < least / CLEARLY_LESS and left > 0.0 and math.log(as_it_is / left) > ALIKE * gain
+    )[:MOST_RIVALS]
 
 
 def best_of(found: Judged[D], as_it_is: float) -> Explanation[D]:

@@ -50,12 +50,29 @@ FORCE = Quantity('force', 'N', 1e5, {'kN': 1e-3, 'kgf': 1.0 / GRAVITY, 'lbf': 0.
 MOMENT = Quantity('moment', 'N m', 1e5, {'N mm': 1000.0, 'kN m': 1e-3})
 TRAVEL = Quantity('suspension travel', 'm', 0.5, {'mm': 1000.0, 'cm': 100.0})
 LENGTH = Quantity('length', 'm', 100.0, {'mm': 1000.0, 'cm': 100.0})
+MASS = Quantity('mass', 'kg', 1e5, {'g': 1000.0, 't': 1e-3})
+STIFFNESS = Quantity('stiffness', 'N/m', 1e8, {'N/mm': 1e-3, 'kN/m': 1e-3})
 
 
 def size_of(value: Array) -> float:
     """The size that 99 % of the finite samples stay below; nan where there are none."""
     good = np.abs(value[np.isfinite(value)])
     return float(np.quantile(good, QUANTILE)) if good.size else float('nan')
+
+
+def check_entry(
+    value: float, quantity: Quantity, where: str, least: float, most: float
+) -> list[Finding]:
+    """One finding where an entry of a description is what no machine of its kind has."""
+    if not np.isfinite(value) or least <= value <= most:
+        return []
+    near = [unit for unit, factor in quantity.others.items() if least <= value / factor <= most]
+    hint = f': is it in {" or ".join(near)}?' if near else ''
+    text = (
+        f'{where} is {value:.4g} {quantity.unit}, such machines have {least:g} to '
+        f'{most:g}{hint or ":"} It must be in {quantity.unit}'
+    )
+    return [Finding('bad', 'unit' if near else 'out_of_range', text, where)]
 
 
 def check_range(

@@ -35,14 +35,18 @@ def run(options: argparse.Namespace) -> int:
     """Check, and print the verdict first and last."""
     from veh_identification.findings.verdict import STRICT_STATUS, verdict_of
     from veh_identification.runtime.graph import find_config
-    from veh_identification.systems.checking import check_recordings, describing
+    from veh_identification.systems.checking import (
+        check_descriptions,
+        check_recordings,
+        describing,
+    )
 
     path = find_config(options.config)
     given = {'urdf': Path(options.urdf)} if options.urdf else {}
     systems = describing(path, options.system, given)
     bags = [one for word in (*options.bags, *options.bag) for one in shared.expand(word)]
     verdict = verdict_of(
-        check_recordings(systems, bags) if bags else [],
+        [*check_descriptions(systems), *check_recordings(systems, bags)],
         yes='nothing speaks against this description'
         + (' and these recordings' if bags else '; a recording would say more'),
         no='put the findings right before identifying or observing',

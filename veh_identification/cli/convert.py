@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veh_identification.errors import UsageError
+
+if TYPE_CHECKING:
+    from veh_identification.runtime.convert import Conversion
 
 
 def add_parser(verbs: Any) -> None:
@@ -65,16 +67,16 @@ def run(options: argparse.Namespace) -> int:
             storage=options.storage,
             overwrite=options.overwrite,
         )
-        return _told(tables.written, options.out)
+        return _told(tables, options.out)
     if is_laboratory(options.bags):
-        written = convert_laboratory(
+        laboratory = convert_laboratory(
             options.bags,
             options.out,
             columns=columns,
             storage=options.storage,
             overwrite=options.overwrite,
         )
-        return _told(written, options.out)
+        return _told(laboratory, options.out)
     mapping = read_mapping(columns) if columns is not None else None
     with Progress('converting') as progress:
         conversion = convert(
@@ -90,11 +92,13 @@ def run(options: argparse.Namespace) -> int:
         print(f'left out: {sentence}', file=sys.stderr)
     for topic, count in sorted(conversion.lost.items()):
         print(f'left out: {count} messages of {topic}', file=sys.stderr)
-    return _told(conversion.written, options.out)
+    return _told(conversion, options.out)
 
 
-def _told(written: Mapping[str, int], out: str) -> int:
-    for topic, count in sorted(written.items()):
+def _told(conversion: Conversion, out: str) -> int:
+    for sentence in conversion.told:
+        print(f'warning: {sentence}', file=sys.stderr)
+    for topic, count in sorted(conversion.written.items()):
         print(f'  {topic}  {count}')
-    print(f'{out}: {sum(written.values())} messages')
+    print(f'{out}: {sum(conversion.written.values())} messages')
     return 0

@@ -47,6 +47,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replay."""
+    from veh_identification.findings.numbers import number
     from veh_identification.runtime.bags import Progress
     from veh_identification.runtime.replay.bag import replay_graph
 
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     print('published: ' + _counts(summary.published))
     print(
         f'{options.out}: {summary.duration:.1f} s of recording in {elapsed:.1f} s '
-        f'({summary.duration / elapsed:.0f} times real time)'
+        f'({number(summary.duration / elapsed, 2)} times real time)'
     )
     if options.report:
         _report(options)

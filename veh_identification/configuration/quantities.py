@@ -431,6 +431,11 @@ PositiveTime = Annotated[float, Quantity(TIME, positive=True)]
 NotNegativeTime = Annotated[float, Quantity(TIME, 0.0)]
 PositiveFrequency = Annotated[float, Quantity(FREQUENCY, positive=True)]
 NotNegativeFrequency = Annotated[float, Quantity(FREQUENCY, 0.0)]
+#: Of grids and cut-offs that are asked for: no machine moves faster, and 0 leaves it to the data.
+GridRate = Annotated[float, Quantity(FREQUENCY, 0.0, 2e4)]
+Cutoff = Annotated[float, Quantity(FREQUENCY, 0.0, 5e3)]
+#: Between sensors of one recording; more is another unit.
+Delay = Annotated[float, Quantity(TIME, -1.0, 1.0)]
 Numbers = Annotated[tuple[float, ...], OneOrMore(Quantity(NUMBER))]
 Whole = Annotated[int, WholeNumber()]
 PositiveWhole = Annotated[int, WholeNumber(1)]

@@ -77,7 +77,10 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _unplaced(finding: Finding) -> str:
-    """The sentence without the place that it begins with."""
+    """The sentence without the place that it begins with, or the end of that place."""
+    head, colon, rest = finding.text.partition(': ')
+    if colon and finding.where != head and finding.where.endswith(f' {head}'):
+        return rest
     return finding.text.removeprefix(f'{finding.where}: ')
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from veh_identification.errors import InputError, UsageError, VehIdError
 from veh_identification.fleets.recordings import METADATA, Named, is_remote
 from veh_identification.runtime.bags.folder import read_metadata
 from veh_identification.runtime.graph import find_config
+from veh_identification.systems.same import same_recording, sizes_of
 
 FOLDER = 'folder'
 RULES = (
@@ -32,6 +33,29 @@ class Planned:
     machine: str
     config: Path | None
     error: str = ''
+
+
+def once(planned: Iterable[Planned]) -> tuple[tuple[Planned, ...], tuple[str, ...]]:
+    """The recordings without copies, and what is said of those.
+
+    A copy counts as much knowledge again, of its own machine or of another one.
+    """
+    kept: list[Planned] = []
+    alike: dict[tuple[int, ...], list[Planned]] = {}
+    said = []
+    for one in planned:
+        sizes = () if is_remote(one.address) or one.error else sizes_of(Path(one.address))
+        known = alike.setdefault(sizes, []) if sizes else []
+        first = next((x for x in known if same_recording(x.address, one.address)), None)
+        if first is None:
+            kept.append(one)
+            known.append(one)
+        else:
+            said.append(
+                f'{one.address} holds the same as {first.address} and is left out: its noise '
+                'would count as twice as much knowledge'
+            )
+    return tuple(kept), tuple(said)
 
 
 Rule = Callable[[str, Path | None], str]

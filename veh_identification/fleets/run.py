@@ -16,7 +16,7 @@ from veh_identification.fleets.changes import LEVEL
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fingerprints import hashed, key_of
 from veh_identification.fleets.fleet import Fleet
-from veh_identification.fleets.machines import FOLDER, Planned, machine_rule, plan
+from veh_identification.fleets.machines import FOLDER, Planned, machine_rule, once, plan
 from veh_identification.fleets.parts import PART_NAME, PART_SECONDS, reduce_job
 from veh_identification.fleets.recordings import find_recordings, is_remote
 from veh_identification.fleets.reduction import (
@@ -89,7 +89,7 @@ def run_batch(
     if settings.reports != 'none' and out is None:
         raise UsageError('--reports needs a folder for the results (--out)')
     rule = machine_rule(settings.machine_from)
-    planned = tuple(plan(one, rule, config) for one in find_recordings(recordings))
+    planned, copies = once(plan(one, rule, config) for one in find_recordings(recordings))
     folder = settings.store or (out / STORE if out is not None else None)
     campaign = _Campaign(
         made.name, tuple(sorted(given.items())), planned, Store(folder), settings, out
@@ -97,7 +97,7 @@ def run_batch(
     entries = campaign.entries(progress or (lambda done, total: None))
     if all(one.reduction.usage for one in entries):
         raise UsageError(entries[0].reduction.error)
-    remarks = tuple(campaign.store.damaged)
+    remarks = (*copies, *campaign.store.damaged)
     return Fleet(
         made.name,
         tuple(entries),

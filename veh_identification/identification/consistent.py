@@ -166,7 +166,11 @@ def _solve_sized(
     solution, status = _solve(R, free, A, b, cones)
     if solution is None:
         named = ', '.join(violations(free * size, bodies) or [body.name for body in bodies])
-        raise EstimationError(f'the consistent fit of {named} did not converge: {status}')
+        raise EstimationError(
+            f'no masses and inertias that can exist were found for {named} (the solver says '
+            f'{status}): motion and forces do not belong together; look at names and order of the '
+            'joints, signs, units and frames'
+        )
     return solution * size, status
 
 

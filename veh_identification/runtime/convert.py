@@ -106,11 +106,12 @@ class TopicMapping:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Messages written and messages left out, by topic, and why."""
+    """Messages written and messages left out, by topic, and why; what else is worth knowing."""
 
     written: dict[str, int]
     lost: dict[str, int]
     problems: list[str]
+    told: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

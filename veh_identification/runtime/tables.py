@@ -28,16 +28,16 @@ from veh_identification.configuration.models import Model, entry, load
 from veh_identification.configuration.quantities import NotNegativeFrequency, Text
 from veh_identification.configuration.reading import read
 from veh_identification.errors import InputError, UsageError
+from veh_identification.findings.numbers import listed
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.convert import Conversion, fields_of, message_of
 from veh_identification.runtime.csv_files import read_csv_columns
 from veh_identification.runtime.joint_terms import JOINT_STATE, JointRule
+from veh_identification.runtime.table_time import refuse_strange_steps, table_time
 from veh_identification.runtime.terms import Term, read_term
 from veh_identification.types import Array
 
-#: Of tables whose time begins at zero: a stamp of zero means that there is none.
-EPOCH_NS = 1_000_000_000_000_000_000
 Stamped = tuple[int, str, Any]
 
 
@@ -99,54 +99,64 @@ def convert_tables(
     refuse_inputs(out, [Path(one) for one in paths])
     known = load(TableMapping, mapping)
     tables = [_Table(one, known) for one in paths]
-    found: list[Stamped] = []
-    for topic, rule in known.topics.items():
-        found += _messages('/' + topic.strip('/'), rule, tables, str(mapping))
+    parts = [
+        part
+        for topic, rule in known.topics.items()
+        for part in _parts('/' + topic.strip('/'), rule, tables, str(mapping))
+    ]
+    told = [sentence for table in tables for sentence in table.told(parts)]
+    found = [one for part in parts for one in _messages(part)]
+    if not found:
+        raise InputError(
+            f'{listed([one.path for one in tables])}: no mapped column holds a number '
+            f'({"; ".join(told[:2])})'
+        )
     with BagWriter(out, storage=storage, overwrite=overwrite) as writer:
         for stamp, topic, message in sorted(found, key=lambda one: one[0]):
             writer.write_message(topic, message, stamp)
-        return Conversion(dict(writer.counts), {}, [])
+        return Conversion(dict(writer.counts), {}, [], told)
 
 
 class _Table:
-    """One file: stamps and columns."""
+    """One file: time and columns."""
 
     def __init__(self, path: str | Path, mapping: TableMapping) -> None:
         self.path, self.columns = str(path), read_csv_columns(path)
-        self.stamps = self._stamps(mapping)
+        self.when = table_time(self.columns, mapping.time, mapping.rate_hz)
+        self.stamps = self.when.stamps
 
-    def _stamps(self, mapping: TableMapping) -> list[int]:
-        rows = len(next(iter(self.columns.values())))
-        if mapping.rate_hz > 0.0:
-            time: Array = np.arange(rows) / mapping.rate_hz
-        else:
-            term = read_term(mapping.time, 'time')
-            if term.source not in self.columns:
-                raise InputError(
-                    f'{self.path}: there is no column {term.source!r} of the time, found '
-                    f'{", ".join(self.columns)}'
-                )
-            time = term.factor * self.columns[term.source]
-        if not np.all(np.diff(time) >= 0.0):
-            wrong = int(np.argmin(np.diff(time) >= 0.0)) + 3
-            raise InputError(
-                f'{self.path}: line {wrong}: the time {mapping.time!r} runs backwards or is '
-                'missing'
-            )
-        epoch = 0 if time[0] > 1e8 else EPOCH_NS  # seconds since 1970, or since the start
-        return [epoch + round(1e9 * one) for one in time.tolist()]
+    def told(self, parts: Sequence[_Part]) -> list[str]:
+        """What is worth knowing of the file; steps of time that cannot be are refused."""
+        filled = [
+            (one.topic, one.rule.type or JOINT_STATE, self.when.seconds[one.rows])
+            for one in parts
+            if one.table is self
+        ]
+        return [*refuse_strange_steps(self.when, filled), *self.columns.told()]
 
 
-def _messages(
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one file gives of a topic: values by joint and field, and the rows that hold any."""
+
+    topic: str
+    rule: TableTopic
+    table: _Table
+    values: Mapping[tuple[str, str], Array]
+    rows: list[int]
+
+
+def _parts(
     topic: str, rule: TableTopic, tables: Sequence[_Table], mapping: str
-) -> Iterator[Stamped]:
-    """Messages of a topic, file by file."""
+) -> Iterator[_Part]:
+    """The parts of a topic, file by file."""
     terms = rule.terms()
     for table in tables:
         here = {key: term for key, term in terms.items() if _table(term, tables, mapping) is table}
         if here:
             values = {key: t.factor * table.columns[t.source] for key, t in here.items()}
-            yield from _rows(topic, rule, table.stamps, values)
+            some = np.isfinite(np.column_stack(list(values.values()))).any(axis=1)
+            yield _Part(topic, rule, table, values, np.flatnonzero(some).tolist())
 
 
 def _table(term: Term, tables: Sequence[_Table], mapping: str) -> _Table:
@@ -165,19 +175,18 @@ def _table(term: Term, tables: Sequence[_Table], mapping: str) -> _Table:
     return found[0]
 
 
-def _rows(
-    topic: str, rule: TableTopic, stamps: list[int], values: Mapping[tuple[str, str], Array]
-) -> Iterator[Stamped]:
-    table = np.column_stack(list(values.values()))
-    for k in np.flatnonzero(np.isfinite(table).any(axis=1)).tolist():
-        row = dict(zip(values, table[k].tolist(), strict=True))
-        header = messages.header(stamps[k], rule.frame_id)
+def _messages(part: _Part) -> Iterator[Stamped]:
+    """The messages, row by row."""
+    table, rule = np.column_stack(list(part.values.values())), part.rule
+    for k in part.rows:
+        row, stamp = dict(zip(part.values, table[k].tolist(), strict=True)), part.table.stamps[k]
+        header = messages.header(stamp, rule.frame_id)
         if rule.joints:
             for message in _joint_states(header, row):
-                yield stamps[k], topic, message
+                yield stamp, part.topic, message
         else:
             given = {path: value for (_, path), value in row.items()}
-            yield stamps[k], topic, message_of(rule.type, header, given)
+            yield stamp, part.topic, message_of(rule.type, header, given)
 
 
 def _joint_states(header: Any, row: Mapping[tuple[str, str], float]) -> Iterator[Any]:

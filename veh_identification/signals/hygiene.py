@@ -121,8 +121,7 @@ class SampleReport:
         found += lost(
             'repeated_stamps',
             self.duplicates,
-            f'{self.duplicates} samples with a repeated stamp dropped '
-            f'({self.conflicting_duplicates} with another value)',
+            self._repeated(),
         )
         found += lost(
             'glitches_left_out',
@@ -134,6 +133,19 @@ class SampleReport:
             text = f'{len(self.gaps)} gaps, the longest {longest:.6g} s'
             found.append(self._finding('note', 'signal_gaps', text))
         return found
+
+    def _repeated(self) -> str:
+        """The same words for every series of a recording that holds all messages several times."""
+        times = self.samples_in / max(self.samples_in - self.duplicates, 1)
+        if not self.conflicting_duplicates and times > 1.9 and abs(times - round(times)) < 0.1:
+            return (
+                f'every message is there {round(times)} times (two publishers, two recorders, or '
+                'bags that were joined): the copies are left out'
+            )
+        return (
+            f'{self.duplicates} samples with a repeated stamp dropped '
+            f'({self.conflicting_duplicates} with another value)'
+        )
 
     def _finding(self, level: Level, code: str, text: str) -> Finding:
         return Finding(level, code, f'{self.label}: {text}', self.label)
@@ -265,5 +277,6 @@ def _conflicting(series: TimeSeries, order: NDArray[np.intp], repeated: NDArray[
     rows = np.flatnonzero(repeated)
     if len(rows) == 0:
         return 0
-    differs = series.values[order[rows]] != series.values[order[rows - 1]]
+    values, before = series.values[order[rows]], series.values[order[rows - 1]]
+    differs = (values != before) & ~(np.isnan(values) & np.isnan(before))
     return int(differs.any(axis=1).sum())

@@ -54,6 +54,10 @@ class SynchronisedSeries:
         return contiguous_segments(self.all_valid, minimum_length)
 
 
+#: A grid is at most so many times denser than the samples.
+DENSEST = 10.0
+
+
 def common_grid(series: Sequence[TimeSeries], rate: float | None = None) -> tuple[Array, float]:
     """Uniform stamps over the time that all series share (one epoch), and their rate.
 
@@ -75,6 +79,12 @@ def common_grid(series: Sequence[TimeSeries], rate: float | None = None) -> tupl
         rate = max(1.0 / one.median_period for one in series)
     if not rate > 0.0 or not np.isfinite(rate):
         raise SignalError(f'the grid rate must be positive, found {rate} Hz')
+    fastest = max(1.0 / one.median_period for one in series)
+    if rate > DENSEST * fastest:
+        raise SignalError(
+            f'a grid of {rate:g} Hz was asked for, more than {DENSEST:g} times the '
+            f'{fastest:.4g} Hz of {series[0].label}: nothing is known between its samples'
+        )
     latest = max(series, key=lambda one: one.stamps[0])
     earliest = min(series, key=lambda one: one.stamps[-1])
     first, last = latest.stamps[0], earliest.stamps[-1]

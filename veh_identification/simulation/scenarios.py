@@ -246,6 +246,10 @@ def find_scenario(name: str) -> Scenario:
         ) from None
 
 
+#: Seconds of the longest recording that is simulated, all of which is in memory at once.
+LONGEST = 7200.0
+
+
 def simulate(
     name: str,
     out: str | Path,
@@ -264,6 +268,11 @@ def simulate(
     seconds = scenario.duration if duration is None else duration
     if seconds is not None and not seconds > 0:
         raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
+    if seconds is not None and seconds > LONGEST:
+        raise UsageError(
+            f'a simulation of {seconds:g} s does not fit into memory: expected at most '
+            f'{LONGEST:g} s; several seeds make several recordings'
+        )
     if seed < 0:
         raise UsageError(f'a seed is a whole number from zero on, found {seed}')
     if not noise >= 0:

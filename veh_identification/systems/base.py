@@ -77,6 +77,13 @@ class System(ABC, Generic[C, S]):
     def checks(self, recording: S, config: C) -> list[Finding]:
         """Is the recording what it says it is? Before anything is fitted to it."""
 
+    def described(self, config: C) -> list[Finding]:
+        """What the description says that no such machine has: told without any recording.
+
+        `checks` says it as well, so that whatever uses a recording does.
+        """
+        return []
+
     def identify(self, task: Task[C]) -> Outcome[IdentificationResult]:
         """Parameters from one or several recordings."""
         raise UsageError(f'{self.name} cannot be identified')

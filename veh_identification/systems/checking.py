@@ -10,6 +10,7 @@ from typing import Any
 
 from veh_identification.errors import InputError, VehIdError
 from veh_identification.findings import Finding
+from veh_identification.findings.finding import worst_first
 from veh_identification.systems import registry
 from veh_identification.systems.base import System
 from veh_identification.systems.options import make_options, option_fields
@@ -61,6 +62,11 @@ def _described(system: System[Any, Any], path: Path, given: Mapping[str, Any]) -
     return Described(system, verb, system.configure(path, options))
 
 
+def check_descriptions(systems: Sequence[Described]) -> list[Finding]:
+    """What the description alone says that no such machine has."""
+    return [found for one in systems for found in one.system.described(one.config)]
+
+
 def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list[Finding]:
     """Findings of every recording, each named; a recording that nobody can read is refused."""
     findings = []
@@ -74,9 +80,11 @@ def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list
                 refused.append(f'{one.verb} {one.name}: {error}')
                 continue
             understood = True
+            alone = {(each.code, each.where) for each in one.system.described(one.config)}
             findings += [
                 replace(finding, text=f'{bag}, {one.verb} {one.name}: {finding.text}')
-                for finding in found
+                for finding in worst_first(found)
+                if (finding.code, finding.where.removeprefix(str(bag)).strip()) not in alone
             ]
         if not understood:
             raise InputError(f'{bag}: {"; ".join(refused)}')

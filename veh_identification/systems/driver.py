@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import filecmp
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from veh_identification.errors import UsageError
+from veh_identification.errors import EstimationError, UsageError, VehIdError
+from veh_identification.findings import Finding
+from veh_identification.findings.finding import worst_first
 from veh_identification.results.folder import check_target
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
 from veh_identification.systems import registry
-from veh_identification.systems.base import System, Task, paths_of
+from veh_identification.systems.base import System, Task
 from veh_identification.systems.options import make_options
+from veh_identification.systems.same import same_recording
 from veh_identification.types import Progress
 
 
@@ -42,7 +45,7 @@ def _refuse_twice(recordings: Sequence[Any]) -> None:
     """The noise of a recording that comes twice would count as twice as much knowledge."""
     for k, one in enumerate(recordings):
         for other in recordings[:k]:
-            if _same(one, other):
+            if same_recording(one, other):
                 first, second = (getattr(each, 'source', each) for each in (other, one))
                 raise UsageError(
                     f'{first} and {second} are the same recording: give each once, for its noise '
@@ -50,31 +53,23 @@ def _refuse_twice(recordings: Sequence[Any]) -> None:
                 )
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two recordings hold the same, byte by byte."""
-    if one is None or other is None:
-        return False
-    if one is other:
-        return True
-    paths = paths_of([one, other])
-    if len(paths) < 2 or not all(path.exists() for path in paths):
-        return False
-    first, second = (_data_files(path) for path in paths)
-    if len(first) != len(second) or not first:
-        return False
-    return all(
-        a.stat().st_size == b.stat().st_size and filecmp.cmp(a, b, shallow=False)
-        for a, b in zip(first, second, strict=True)
-    )
+def _caused(system: System[Any, Any], task: Task[Any], error: VehIdError) -> VehIdError:
+    """The refusal, behind what description and recordings say that it comes from."""
+    told = [one for one in system.described(task.config) if one.level == 'bad']
+    if not told and isinstance(error, EstimationError):
+        told = _told_by_checks(system, task)
+    if not told or told[0].text in str(error):
+        return error
+    return EstimationError(f'{told[0].text} ({error})')
 
 
-def _data_files(path: Path) -> list[Path]:
-    """What holds the messages of a recording; the names of copies differ in the metadata."""
-    if not path.is_dir():
-        return [path]
-    return sorted(
-        one for one in path.iterdir() if one.is_file() and one.suffix in ('.mcap', '.db3', '.bag')
-    )
+def _told_by_checks(system: System[Any, Any], task: Task[Any]) -> list[Finding]:
+    """What the checks say of recordings of which nothing could be estimated, the worst first."""
+    found: list[Finding] = []
+    for one in task.recordings:
+        with suppress(VehIdError):
+            found += system.checks(system.series(one, task), task.config)
+    return [one for one in worst_first(found) if one.level in ('bad', 'warn')]
 
 
 def run(
@@ -99,7 +94,7 @@ def run(
     if verb == 'observe' and len(recordings) > 1:
         raise UsageError(f'{what} takes one recording, found {len(recordings)}')
     _refuse_twice(recordings)
-    if any(_same(validate, one) for one in recordings):
+    if any(same_recording(validate, one) for one in recordings):
         validate = None  # its own data: the outcome says that nothing else judged it
     made, description, given = _prepared(verb, system, config, options or {})
     path = find_config(config) if isinstance(config, (str, Path)) else None
@@ -120,7 +115,10 @@ def run(
     )
     if out is not None:
         check_target(Path(out), task.inputs)
-    outcome: Outcome[Any] = getattr(made, verb)(task)
+    try:
+        outcome: Outcome[Any] = getattr(made, verb)(task)
+    except VehIdError as error:
+        raise _caused(made, task, error) from None
     if out is not None:
         line = outcome.save(out)
         outcome = outcome.with_line(line)

@@ -90,6 +90,8 @@ class LiveModel(ABC):
 
     def __init__(self) -> None:
         self.convergence = Convergence()
+        #: What the description says that no such machine has.
+        self.described: list[Finding] = []
         self._sides: list[Sides] = []
 
     # Estimate -----------------------------------------------------------------------------------
@@ -136,7 +138,8 @@ class LiveModel(ABC):
 
     def findings(self) -> list[Finding]:
         """Everything that speaks for or against the estimate."""
-        found = beside_causes(self.doubts(), impossible_value(self.impossible))
+        causes = [*self.described, *self.doubts()]
+        found = beside_causes(causes, impossible_value(self.impossible))
         if self.solution is None:
             found.append(Finding('warn', 'no_estimate', 'no estimate yet'))
         elif advice := self.advice():

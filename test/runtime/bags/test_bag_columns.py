@@ -267,3 +267,17 @@ def test_columns_equal_the_decoded_messages(tmp_path: Path):
     for name, values in columns.values.items():
         slow = np.array([entry[name] for entry in decoded])
         np.testing.assert_array_equal(values.reshape(slow.shape), slow)
+
+
+@pytest.mark.parametrize(
+    ('stamp', 'said'), [(0, 'no stamp \\(zero\\)'), (7, 'the same stamp 7 s')]
+)
+def test_messages_that_bear_one_stamp_are_refused(tmp_path: Path, stamp: int, said: str) -> None:
+    found = [imu(0) for _ in range(12)]
+    for one in found:
+        one.header.stamp.sec, one.header.stamp.nanosec = stamp, 0
+    path = write_messages(tmp_path / 'bag', 'imu/data', found)
+    with pytest.raises(BagError, match=f'topic /imu/data: all 12 messages bear {said}'):
+        read_columns(path, {'imu/data': ['angular_velocity.y']})
+    few = write_messages(tmp_path / 'few', 'imu/data', found[:5])
+    assert len(read_columns(few, {'imu/data': ['angular_velocity.y']})['imu/data']) == 5

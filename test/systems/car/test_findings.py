@@ -361,6 +361,29 @@ def test_a_fault_is_named_in_a_short_recording_as_well() -> None:
     assert has(found, 'swapped_wrenches', 'wheel_fr/wrench'), bad(found)
 
 
+@pytest.mark.parametrize('wheel', ['fl', 'rr'])
+@pytest.mark.parametrize('factor', [1.05, 0.95])
+def test_a_vertical_force_of_another_scale_is_not_told_of_another_wheel(
+    wheel: str, factor: float
+) -> None:
+    run = scaled_wrench(recording(20.0, 1.0), (1.0, 1.0, factor, 1.0, 1.0, 1.0), wheel)
+    found = identify.check_recording(run, configuration())
+    named = [one for one in faults(found) if 'wrench' in one.where]
+    for one in named:
+        assert f'wheel_{wheel}/wrench' in one.text, one
+        assert one.level == 'warn' or one.where.endswith(f'wheel_{wheel}/wrench force.z'), one
+
+
+@pytest.mark.parametrize('lost', ['fl', 'rl', 'rr'])
+def test_a_missing_wheel_wrench_is_no_fault_of_another_sensor(lost: str) -> None:
+    run = recording(20.0, 1.0)
+    wrenches = {corner: one for corner, one in run.wrenches.items() if corner != lost}
+    found = identify.check_recording(replace(run, wrenches=wrenches), configuration())
+    assert bad(found) == []
+    (missing,) = (one for one in found if one.code == 'missing_wrench')
+    assert missing.where.endswith(f'wheel_{lost}/wrench')
+
+
 def test_a_missing_wheel_wrench_costs_its_equations_only() -> None:
     run = recording(20.0, 1.0)
     wrenches = {corner: one for corner, one in run.wrenches.items() if corner != 'rl'}

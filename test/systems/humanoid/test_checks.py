@@ -246,6 +246,15 @@ def test_joints_beyond_their_limits_are_told(swinging) -> None:
     assert found.code == 'beyond_limits' and found.where.endswith('r_elbow_joint')
 
 
+def test_names_in_another_order_than_the_values_are_one_cause(bending) -> None:
+    recording = bending[2]
+    names = recording.joints[0].names
+    for order in (names[::-1], (*names[1:], names[0])):
+        series = replace(recording.joints[0], names=type(names)(order))
+        found = limit_findings(replace(recording, joints=(series,)), load_robot(CAD))
+        assert found[0].code == 'joints_swapped' and 'in another order' in found[0].text
+
+
 def states_of(recording, robot):
     """The recording as states of the fusion, at 100 Hz: stamps, rows, and what they hold."""
     states = ContactStates(robot.moving_joints(), [], ['force_plate'])

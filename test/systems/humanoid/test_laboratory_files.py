@@ -11,6 +11,7 @@ import pytest
 
 from veh_identification.cli.main import main
 from veh_identification.errors import InputError
+from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.laboratory.c3d import read_c3d
@@ -262,6 +263,22 @@ def test_columns_that_do_not_fit_are_named(table, tmp_path, capsys, before, afte
     assert main(['convert', *arguments]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / 'bag').exists()
+
+
+def test_a_laboratory_time_in_ms_is_named_and_taken_with_its_unit(table, tmp_path, capsys) -> None:
+    rows = table[0].read_text().splitlines()
+    slow = [f'{1000.0 * float(one.split(";", 1)[0]):g};{one.split(";", 1)[1]}' for one in rows[1:]]
+    table[0].write_text('\n'.join([rows[0], *slow]))
+    arguments = [str(table[0]), '--map', str(table[2]), '--out', str(tmp_path / 'bag')]
+    table[2].write_text(COLUMNS.split('plates:')[0])
+    assert main(['convert', *arguments]) == 1
+    assert 'write time: ms * t (100 Hz)' in capsys.readouterr().err
+    table[2].write_text(COLUMNS.split('plates:')[0].replace('time: t', 'time: ms * t'))
+    assert main(['convert', *arguments]) == 0
+    assert 'empty cells of 200 rows: Knee 1' in capsys.readouterr().err
+    with BagReader(tmp_path / 'bag') as reader:
+        stamps = [messages.stamp_ns(item.message) for item in reader.messages(['/joint_states'])]
+    assert (len(stamps), stamps[-1] - stamps[0]) == (200, 1_990_000_000)
 
 
 def test_csv_without_a_map_and_bad_cells(table, tmp_path, capsys) -> None:

@@ -18,6 +18,8 @@ from veh_identification.runtime.bags.records import Channel, RawMessage
 from veh_identification.runtime.cdr.layout import Layout, find_layout
 
 NANOSECONDS = 1_000_000_000
+#: So many messages of one stamp are no accident.
+UNSTAMPED = 10
 
 
 @dataclass
@@ -103,7 +105,22 @@ def columns_of(
     for name in topics:
         info = reader.topic_info(name)
         found[name] = collectors[info.topic].finish(info.topic, info.typename)
+        _refuse_unstamped(found[name], reader.named)
     return found
+
+
+def _refuse_unstamped(columns: Columns, named: str) -> None:
+    """Messages that all bear one stamp have no time at all, and nothing else tells it."""
+    stamps = columns.stamps_ns
+    if not columns.has_header or len(stamps) < UNSTAMPED or np.ptp(stamps) > 0:
+        return
+    what = (
+        'no stamp (zero)' if stamps[0] == 0 else f'the same stamp {stamps[0] / NANOSECONDS:.9g} s'
+    )
+    raise BagError(
+        f'{named}, topic {columns.topic}: all {len(stamps)} messages bear {what}: let the driver '
+        'set header.stamp to when each sample was taken'
+    )
 
 
 class _Collector:

@@ -30,12 +30,8 @@ def recording_origins(
     """
     found: list[Origin] = []
     for name, (sensor, source) in poses.items():
-        where = {
-            'configuration': _entry(configuration, 'sensors', name),
-            '/tf_static': f'/tf_static of {label}',
-        }
         what = f'pose of {configuration.topics[name]} in base_link'
-        found.append((what, _pose(sensor), where.get(source, source)))
+        found.append((what, _pose(sensor), pose_origin(configuration, name, source, label)))
     known = set(measured)
     joints = configuration.topics['joints']
     for kind in AXLE_JOINTS if dof == 38 else ('camber', 'kingpin'):
@@ -43,6 +39,15 @@ def recording_origins(
         if corners:
             found.append((f'{kind} {" ".join(corners)}', 'measured', f'{joints} of {label}'))
     return tuple(found)
+
+
+def pose_origin(configuration: CarDescription, name: str, source: str, label: str) -> str:
+    """Where the pose of a sensor stood: the file or the recording, not only of which kind."""
+    where = {
+        'configuration': _entry(configuration, 'sensors', name),
+        '/tf_static': f'/tf_static of {label}',
+    }
+    return where.get(source, source)
 
 
 def configuration_origins(configuration: CarDescription) -> tuple[Origin, ...]:

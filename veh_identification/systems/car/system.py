@@ -21,6 +21,7 @@ from veh_identification.systems.car.bicycle.identify import (
 )
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.bicycle.signals import handling_samples
+from veh_identification.systems.car.checks.described import check_described
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
@@ -74,10 +75,16 @@ class CarOptions:
         choices=('2006', '2002', 'handling'),
     )
     mass: float | None = option(
-        None, 'mass of the car as driven, where it was weighed [kg] (handling)', minimum=1.0
+        None,
+        'mass of the car as driven, where it was weighed [kg] (handling)',
+        minimum=1.0,
+        maximum=6e4,
     )
     mass_std: float | None = option(
-        None, 'its standard deviation [kg]; by default 1 % (handling)', minimum=0.0
+        None,
+        'its standard deviation [kg]; by default 1 % (handling)',
+        minimum=0.0,
+        maximum=1e4,
     )
     front_share: float | None = option(
         None,
@@ -92,15 +99,22 @@ class CarOptions:
         choices=(20, 38),
     )
     rate: float | None = option(
-        None, 'rate of the common grid; by default from the recording, in Hz', minimum=1.0
+        None,
+        'rate of the common grid; by default from the recording, in Hz',
+        minimum=1.0,
+        maximum=2e4,
     )
     chassis_cutoff: float | None = option(
-        None, 'cut-off of the chassis equations; by default from the spectra, in Hz', minimum=0.1
+        None,
+        'cut-off of the chassis equations; by default from the spectra, in Hz',
+        minimum=0.1,
+        maximum=5e3,
     )
     suspension_cutoff: float | None = option(
         None,
         'cut-off of the suspension equations; by default from the spectra, in Hz',
         minimum=0.1,
+        maximum=5e3,
     )
     paper_rule: bool = option(
         False, 'the unequal filtering of Venture 2006, which ruins masses and dampers'
@@ -206,6 +220,10 @@ class Car(System[CarDescription, CarRecording]):
             imu, _ = sensor_pose(config.sensors.imu, recording)
             return [told, *check_plausibility(recording, config, imu)]
         return check_recording(recording, config)
+
+    def described(self, config: CarDescription) -> list[Finding]:
+        """Geometry, gravity, weights and values before that no car has."""
+        return check_described(config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""

@@ -56,6 +56,10 @@ class FourBar(PlanarMechanism):
         """One recording: crank angles, torques and the truth."""
         return super().read(bag, description_of(config), progress)
 
+    def described(self, config: Any) -> list[Finding]:
+        """Gravity, sizes, masses and inertias that no linkage has."""
+        return super().described(description_of(config))
+
     def checks(self, recording: MechanismRecording, config: Any) -> list[Finding]:
         """What cannot be used, and sensors that the recording does not bring."""
         return super().checks(recording, description_of(config))

@@ -13,19 +13,19 @@ from veh_identification.configuration.document import Document
 from veh_identification.configuration.models import Model, entry, validate
 from veh_identification.configuration.poses import Mounting
 from veh_identification.configuration.quantities import (
+    ACCELERATION,
+    ANGLE,
+    LENGTH,
+    MASS,
     NUMBER,
     Choice,
+    Cutoff,
+    Delay,
     Flag,
-    Length,
-    NotNegativeFrequency,
-    NotNegativeMass,
+    GridRate,
     Number,
-    PositiveAcceleration,
-    PositiveAngle,
-    PositiveNumber,
     Quantity,
     Text,
-    Time,
     Topic,
 )
 from veh_identification.configuration.reading import read_all
@@ -34,7 +34,13 @@ from veh_identification.types import Array
 EstimatorName = Literal['prior', 'weighted', 'robust', 'gauss-markov', 'ordinary']
 #: Share by which a usual scale is off.
 USUAL_SCALE = 0.005
-Percent = Annotated[float, Quantity(NUMBER, positive=True)]
+Percent = Annotated[float, Quantity(NUMBER, positive=True, maximum=1e4)]
+Weighed = Annotated[float, Quantity(MASS, 0.0, 1e5)]
+#: From the moon to Jupiter.
+Gravity = Annotated[float, Quantity(ACCELERATION, 1.5, 26.0)]
+Floor = Annotated[float, Quantity(LENGTH, -1e4, 1e4)]
+Rest = Annotated[float, Quantity(ANGLE, positive=True, maximum=3.0)]
+Share = Annotated[float, Quantity(NUMBER, positive=True, maximum=10.0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,7 @@ class Sensor(Model):
 class Configuration(Model):
     """Options of `identify humanoid`; times in seconds, frequencies in Hz."""
 
-    gravity: PositiveAcceleration = entry(9.80665, 'along -z of the world')
+    gravity: Gravity = entry(9.80665, 'along -z of the world')
     joint_states: Topic = entry('joint_states', 'topic of the joint positions')
     base_pose: Topic = entry('base/pose', "topic of the base link's pose (motion capture)")
     imu: Topic = entry('imu/data', 'topic of an IMU on the base link')
@@ -75,7 +81,7 @@ class Configuration(Model):
     feet: tuple[Topic, ...] = entry(
         (), 'links at the soles, for leg odometry; empty: by their usual names'
     )
-    ground: Length = entry(0.0, 'height of the floor in the world, for leg odometry')
+    ground: Floor = entry(0.0, 'height of the floor in the world, for leg odometry')
     world_frame: Topic = entry('', "frame of the plates' poses; empty: the frame_id of base_pose")
     contacts: Annotated[str, Choice(('auto', 'plates', 'sensors', 'both'))] = entry(
         'auto',
@@ -88,11 +94,13 @@ class Configuration(Model):
         'wins over /tf_static',
     )
     sensors: Mapping[Topic, Sensor] = entry({}, 'sensors on the robot by topic')
-    delays: Mapping[Topic, Time] = entry({}, 'by topic: the value stamped t was true at t - delay')
+    delays: Mapping[Topic, Delay] = entry(
+        {}, 'by topic: the value stamped t was true at t - delay'
+    )
     estimate_delays: Flag = entry(
         True, 'clear delays of base and joints against the wrenches are taken off'
     )
-    cutoff_hz: NotNegativeFrequency = entry(
+    cutoff_hz: Cutoff = entry(
         0.0, 'of the equations; 0 chooses the one of the smallest expected error'
     )
     momentum: Flag = entry(
@@ -100,7 +108,7 @@ class Configuration(Model):
         'rows from the balance of momentum where the base has a pose: no accelerations, filtered '
         'once, after all products',
     )
-    rate_hz: NotNegativeFrequency = entry(
+    rate_hz: GridRate = entry(
         0.0, 'of the common grid; 0: the faster of joints and base, at most 500'
     )
     estimator: EstimatorName = entry(
@@ -121,14 +129,12 @@ class Configuration(Model):
     prior_percent: Percent = entry(
         40.0, 'deviation of the CAD values before the recording judges them'
     )
-    weighed_mass: NotNegativeMass = entry(
+    weighed_mass: Weighed = entry(
         0.0,
         'of the whole robot by a scale: tells a wrong gain of all wrench sensors from wrong '
         'masses in the URDF; 0: it was not weighed',
     )
-    weighed_sigma: NotNegativeMass = entry(
-        0.0, 'deviation of weighed_mass; 0: half a per cent of it'
-    )
+    weighed_sigma: Weighed = entry(0.0, 'deviation of weighed_mass; 0: half a per cent of it')
     anthropometry: Annotated[str, Choice(('none', 'de-leva-male', 'de-leva-female', 'winter'))] = (
         entry(
             'none',
@@ -147,13 +153,11 @@ class Configuration(Model):
         'predicted better; the parameters belong to the corrected angles then',
     )
     locked_joints: Mapping[Topic, Number] = entry({}, 'joints to hold still, with their positions')
-    lock_below: PositiveAngle = entry(
-        0.01, 'travel below which a joint counts as resting (m: a tenth)'
-    )
+    lock_below: Rest = entry(0.01, 'travel below which a joint counts as resting (m: a tenth)')
     exclude_support: Flag = entry(
         True, 'leave out samples at which the sensors do not carry the whole robot'
     )
-    support_tolerance: PositiveNumber = entry(
+    support_tolerance: Share = entry(
         0.2, 'share of the weight by which the vertical force may miss the model'
     )
     exclude_impacts: Flag = entry(True, 'leave out samples around impacts')

@@ -15,7 +15,7 @@ from veh_identification.errors import UsageError
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.robot import Robot, load_robot
-from veh_identification.systems.options import option
+from veh_identification.systems.options import bounds_of, option
 
 _ENTRIES = {one.name: one for one in fields(Configuration)}
 _HINTS = get_type_hints(Configuration, include_extras=True)
@@ -30,7 +30,7 @@ def entry_option(name: str, metavar: str = '') -> Any:
     shown = {'True': 'yes', 'False': 'no'}.get(str(entry.default), entry.default)
     default = f'; default: {shown}' if shown not in ('', ()) else ''
     text = f'{entry.metadata["description"]}{default}'
-    return option(None, text, metavar=metavar, choices=words)
+    return option(None, text, metavar=metavar, choices=words, **bounds_of(hint))
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from veh_identification.checks.settled import check_gravity
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import corrected
+from veh_identification.systems.humanoid.checks.described import check_described
 from veh_identification.systems.humanoid.checks.explanations import FITS, Search
 from veh_identification.systems.humanoid.checks.held_joints import held_findings
 from veh_identification.systems.humanoid.checks.limits import limit_findings
@@ -64,7 +64,7 @@ def set_up(
     """Check the recordings, cut the tree at sensors, lock what rests, bring all to grids."""
     every = [*recordings, *([validation] if validation is not None else [])]
     findings = [finding for one in every for finding in one.findings]
-    findings += check_gravity(configuration.gravity)
+    findings += check_described(robot, configuration)
     if configuration.check_frames:
         _refuse(finding for one in every for finding in unit_findings(one, robot))
     made = _assembled(robot, every, len(recordings), configuration)
@@ -91,7 +91,7 @@ def set_up(
 
 def check(robot: Robot, recording: Recording, configuration: Configuration) -> list[Finding]:
     """What can be said of one recording before anything is identified from it."""
-    findings = [*recording.findings, *check_gravity(configuration.gravity)]
+    findings = [*recording.findings, *check_described(robot, configuration)]
     if configuration.check_frames:
         findings += unit_findings(recording, robot)
     if any(one.level == 'bad' for one in findings):

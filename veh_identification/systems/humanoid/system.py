@@ -11,6 +11,7 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task, paths_of
+from veh_identification.systems.humanoid.checks.described import check_described
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.identify import identify
 from veh_identification.systems.humanoid.live.contact import ContactLive
@@ -53,6 +54,10 @@ class Humanoid(System[Subject, Recording]):
         """Units, axes, frames, signs and sides of sensors, joints, clocks."""
         robot = with_own_robot(config, paths_of([recording])).described
         return check(robot, recording, config.configuration)
+
+    def described(self, config: Subject) -> list[Finding]:
+        """Gravity, weight and a robot that nobody has."""
+        return check_described(config.robot, config.configuration)
 
     def live(self, config: Subject) -> ContactLive:
         """The estimate while the robot moves, from wrenches that come from the world."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veh_identification._version import __version__
-from veh_identification.errors import BagError, ModelError, UsageError
+from veh_identification.errors import BagError, InputError, ModelError, UsageError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.observation import Innovation, ObserverAnalysis
 from veh_identification.observation.streaming import Item, OnlineOptions, Session
@@ -22,6 +22,7 @@ from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.base import System, Task
 from veh_identification.systems.mechanism.agreement.check import check_agreement
 from veh_identification.systems.mechanism.configuration import Description, load
+from veh_identification.systems.mechanism.described import check_described
 from veh_identification.systems.mechanism.model import build, sensors_of
 from veh_identification.systems.mechanism.online import MechanismSession, MechanismSystem
 from veh_identification.systems.mechanism.recording import MechanismRecording, read
@@ -62,9 +63,14 @@ class MechanismOptions(ObserveOptions):
     """Options of `observe mechanism`."""
 
     step: float | None = option(
-        None, 'longest time step instead of that of the configuration [s]', minimum=1e-4
+        None,
+        'longest time step instead of that of the configuration [s]',
+        minimum=1e-4,
+        maximum=0.1,
     )
-    settle: float = option(1.0, 'data that is looked at before the start [s]', minimum=0.0)
+    settle: float = option(
+        1.0, 'data that is looked at before the start [s]', minimum=0.0, maximum=600.0
+    )
     force_estimation: bool = option(False, 'errorEKF-FE: estimate unknown forces as well')
 
     def applied(self, description: Description) -> Description:
@@ -99,7 +105,13 @@ class PlanarMechanism(System[Description, MechanismRecording]):
                 f'{self.name}` writes one to begin with'
             )
         description = load(path)
-        check_assembly(description, path)
+        try:
+            check_assembly(description, path)
+        except VehIdError as error:
+            wrong = next((one for one in check_described(description) if one.level == 'bad'), None)
+            if wrong is None:
+                raise
+            raise InputError(f'{path}: {wrong.text} ({error})') from None
         return description
 
     def read(
@@ -119,6 +131,10 @@ class PlanarMechanism(System[Description, MechanismRecording]):
                 Finding('warn', 'sensor_not_recorded', text, 'configuration, observer.sensors')
             )
         return [*findings, *check_agreement(recording.items, config)]
+
+    def described(self, config: Description) -> list[Finding]:
+        """Gravity, sizes, masses and inertias that no mechanism has."""
+        return check_described(config)
 
     def live(self, config: Description) -> MechanismSystem:
         """What the node drives; its `say` may be set before the start."""

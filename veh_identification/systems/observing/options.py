@@ -17,13 +17,17 @@ class ObserveOptions:
         'share of good measurements that pass the chi-square gate, instead of that of the '
         'configuration',
         minimum=0.0,
+        maximum=1.0,
     )
-    window: float = option(1.0, 'how late a message may arrive to be used [s]', minimum=0.0)
+    window: float = option(
+        1.0, 'how late a message may arrive to be used [s]', minimum=0.0, maximum=60.0
+    )
     bridge: float = option(
         10.0,
         'longest common silence of all sensors over which the model goes on alone; a longer one '
         'starts the observer anew [s]',
         minimum=0.0,
+        maximum=3600.0,
     )
     adaptive: str | None = option(
         None,
@@ -31,7 +35,10 @@ class ObserveOptions:
         choices=('plant', 'sensors', 'both'),
     )
     adaptive_time: float = option(
-        2.0, 'time constant of the averages of adaptive noise [s]', minimum=0.0
+        2.0,
+        'time constant of the averages of adaptive noise [s]',
+        minimum=0.0,
+        maximum=3600.0,
     )
     observability: bool = option(
         False, 'rank of the observability matrix, once a second, and what no sensor sees'

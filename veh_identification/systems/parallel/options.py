@@ -43,21 +43,28 @@ class IdentifyOptions:
         "fundamental; default: of the configuration's excitation, else found in the recording, Hz",
         metavar='HZ',
         minimum=0.0,
+        maximum=5e3,
     )
     harmonics: int | None = option(
         None,
         "harmonics; default: of the configuration's excitation, else 5",
         metavar='N',
         minimum=0,
+        maximum=1000,
     )
     cutoff_hz: float | None = option(
         None,
         'cut-off, of which maximum-likelihood only starts; default: harmonics x fundamental, Hz',
         metavar='HZ',
         minimum=0.0,
+        maximum=5e3,
     )
     skip_periods: int | None = option(
-        None, 'periods at the begin that are not used; default: 0', metavar='N', minimum=0
+        None,
+        'periods at the begin that are not used; default: 0',
+        metavar='N',
+        minimum=0,
+        maximum=100_000,
     )
     penalty: str | None = option(
         None,

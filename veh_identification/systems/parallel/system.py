@@ -19,6 +19,7 @@ from veh_identification.signals.jitter import evened
 from veh_identification.systems.base import System, Task, paths_of
 from veh_identification.systems.parallel import outcome as told
 from veh_identification.systems.parallel.checks.channels import channel_findings, jump_findings
+from veh_identification.systems.parallel.checks.described import check_described
 from veh_identification.systems.parallel.checks.fit import SCALE_NOT_CHECKED
 from veh_identification.systems.parallel.checks.plausibility import plausibility
 from veh_identification.systems.parallel.checks.repetition import another_period
@@ -114,6 +115,10 @@ class ParallelRobot(System[Configuration, LegRecording]):
         if not any(one.level == 'bad' for one in found):
             measured_pose(config.robot, record)
         return found
+
+    def described(self, config: Configuration) -> list[Finding]:
+        """Joints, home, masses and gravity that no hexapod has."""
+        return check_described(config.robot)
 
     def live(self, config: Configuration) -> ParallelLive:
         """The estimate after each period of the excitation."""

@@ -16,8 +16,10 @@ from veh_identification.configuration.quantities import (
     ACCELERATION,
     NUMBER,
     Components,
+    Cutoff,
+    Delay,
     Flag,
-    NotNegativeFrequency,
+    GridRate,
     NotNegativeNumber,
     Number,
     Position,
@@ -26,7 +28,6 @@ from veh_identification.configuration.quantities import (
     PositiveNumber,
     Quantity,
     Text,
-    Time,
     Topic,
 )
 from veh_identification.configuration.reading import read_all
@@ -133,14 +134,14 @@ class Configuration(Model):
         0.01, 'travel below which a joint counts as resting (m: a tenth)'
     )
     payloads: tuple[Payload, ...] = entry((), 'loads by recording')
-    cutoff_hz: NotNegativeFrequency = entry(
+    cutoff_hz: Cutoff = entry(
         0.0, 'of both sides of the equations; 0: from the spectrum of the motion'
     )
-    rate_hz: NotNegativeFrequency = entry(0.0, 'of the grid; 0: that of the recording')
-    fundamental_hz: NotNegativeFrequency = entry(
+    rate_hz: GridRate = entry(0.0, 'of the grid; 0: that of the recording')
+    fundamental_hz: Cutoff = entry(
         0.0, 'of a motion that repeats: its periods are averaged; 0: no averaging'
     )
-    effort_delay: Time | None = entry(
+    effort_delay: Delay | None = entry(
         None, 'how much later than the positions the efforts come; left out: estimated'
     )
     estimator: EstimatorName = entry(

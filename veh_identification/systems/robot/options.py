@@ -10,7 +10,7 @@ from veh_identification.configuration.document import Document
 from veh_identification.configuration.models import validate
 from veh_identification.errors import UsageError
 from veh_identification.systems.humanoid.robot import Robot, load_robot
-from veh_identification.systems.options import option
+from veh_identification.systems.options import bounds_of, option
 from veh_identification.systems.robot.configuration import Configuration, Payload
 
 _ENTRIES = {one.name: one for one in fields(Configuration)}
@@ -21,7 +21,8 @@ def _entry(name: str, metavar: str = '') -> Any:
     """An option that replaces an entry of the configuration, with the help of that entry."""
     hint = _HINTS[name]
     words = get_args(hint) if get_origin(hint) is Literal else ()
-    return option(None, _ENTRIES[name].metadata['description'], metavar=metavar, choices=words)
+    text = _ENTRIES[name].metadata['description']
+    return option(None, text, metavar=metavar, choices=words, **bounds_of(hint))
 
 
 @dataclass(frozen=True)

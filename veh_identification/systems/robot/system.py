@@ -15,6 +15,7 @@ from veh_identification.systems.base import System, Task
 from veh_identification.systems.robot.base_wrench import Places
 from veh_identification.systems.robot.checks.base_wrench import judged_wrenches
 from veh_identification.systems.robot.checks.channels import sensor_findings
+from veh_identification.systems.robot.checks.described import check_described
 from veh_identification.systems.robot.checks.scale import effort_unit, scale_findings
 from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import load_configuration
@@ -52,7 +53,8 @@ class RobotArm(System[Subject, ArmRecording]):
     def checks(self, recording: ArmRecording, config: Subject) -> list[Finding]:
         """Units, signs, names, gravity, stuck and saturated sensors."""
         robot, c = config.described, config.configuration
-        found = [*recording.findings, *sensor_findings(robot, recording, effort_unit(c))]
+        found = [*recording.findings, *self.described(config)]
+        found += [*sensor_findings(robot, recording, effort_unit(c))]
         if any(one.level == 'bad' for one in found):
             return found  # the cause; what follows from it is no news
         return [
@@ -60,6 +62,10 @@ class RobotArm(System[Subject, ArmRecording]):
             *whole_findings(robot, [recording], c),
             *judged_wrenches(robot, [recording], c)[1],
         ]
+
+    def described(self, config: Subject) -> list[Finding]:
+        """Gravity, loads and links that no arm has."""
+        return check_described(config.robot, config.configuration)
 
     def live(self, config: Subject) -> RobotLive:
         """The estimate while the robot moves, and a watch over its payload."""
@@ -76,7 +82,7 @@ class RobotArm(System[Subject, ArmRecording]):
         checks = [one for each in every for one in sensor_findings(robot, each, effort_unit(c))]
         spoilt = [one for one in checks if one.level == 'bad']
         checks += [] if spoilt else whole_findings(robot, recordings, c)
-        checks += scale_findings(recordings, c)
+        checks += [*self.described(task.config), *scale_findings(recordings, c)]
         recordings, told = judged_wrenches(robot, recordings, c)
         checks += told
         if unseen is not None:

@@ -23,6 +23,7 @@ from veh_identification.systems.base import System, Task
 from veh_identification.systems.observing.checks import unusable_messages
 from veh_identification.systems.observing.options import ObserveOptions
 from veh_identification.systems.options import option
+from veh_identification.systems.vehicle.checks.described import check_described
 from veh_identification.systems.vehicle.checks.heard import heard_in
 from veh_identification.systems.vehicle.checks.plausibility import TOPIC_OF, check_heard
 from veh_identification.systems.vehicle.configuration import CarDescription
@@ -61,7 +62,9 @@ class VehicleOptions(ObserveOptions):
         minimum=1e-4,
         maximum=0.05,
     )
-    settle: float = option(10.0, 'data that is looked at before the start [s]', minimum=0.0)
+    settle: float = option(
+        10.0, 'data that is looked at before the start [s]', minimum=0.0, maximum=600.0
+    )
     force_estimation: bool = option(
         True, 'estimate forces that the model does not know, where the configuration says so'
     )
@@ -108,6 +111,10 @@ class FourWheelVehicle(System[CarDescription, Recording]):
     ) -> Recording:
         """One recording as plain series, and as the streams that a node would see."""
         return read(bag, config, Vehicle(config).rack_per_angle(), progress)
+
+    def described(self, config: CarDescription) -> list[Finding]:
+        """Geometry, masses, springs and tyres that no vehicle has."""
+        return check_described(config)
 
     def checks(self, recording: Recording, config: CarDescription) -> list[Finding]:
         """What cannot be used, what is missing, where sensors sit, what they say of each other."""

@@ -54,7 +54,7 @@ from veh_identification.systems.car.bicycle.unknowns import (
 from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.configuration import CarDescription
-from veh_identification.systems.car.origins import Origin
+from veh_identification.systems.car.origins import Origin, pose_origin
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
 from veh_identification.systems.car.tyres.contact import known_wheels, standing_radius
 from veh_identification.types import Array, BoolArray
@@ -265,7 +265,11 @@ def _origins(one: CarRecording, samples: HandlingSamples, config: CarDescription
     sensor, source = sensor_pose(config.sensors.imu, one)
     place = ' '.join(f'{x:g}' for x in sensor.position)
     return [
-        ('pose of the inertial unit in base_link', f'x y z {place} m', source),
+        (
+            'pose of the inertial unit in base_link',
+            f'x y z {place} m',
+            pose_origin(config, 'imu', source, one.label),
+        ),
         ('steering', samples.steering.source, one.label),
         ('forward speed', samples.speed_source, one.label),
         ('sideways speed', samples.sideways_source, one.label),

@@ -19,6 +19,7 @@ from scipy.optimize import lsq_linear
 from veh_identification.checks.explanation import (
     Explanation,
     Hypothesis,
+    alike,
     best_explanation,
     best_of,
     partly,
@@ -142,7 +143,8 @@ def explain(
             if of_part >= CONVINCING and part.factor > best.factor:
                 best, factor = part, of_part
         if best.best is not None and (best.factor > least or _turned_frame(best.best, factor)):
-            key = (best.best.code, best.best.text, best.best.where)
+            text = f'one of these: {"; or ".join([best.best.text, *best.rivals])}'
+            key = (best.best.code, text if best.rivals else best.best.text, best.best.where)
             found.setdefault(key, []).append((one.label, factor))
     return [_finding(*key, judged, len(stretches)) for key, judged in found.items()]
 
@@ -211,11 +213,12 @@ def _best(
     tried = [*hypotheses(one.imu)] if poor else []
     best = best_explanation(one.samples, tried, judge, plain)
     by_size = sized(one.samples, families(one.imu), judge, plain)
-    if by_size is None:
+    if not by_size:
         return best
-    if best.best is None or (best.factor < ASKING and by_size[1] < best.misfit):
-        return Explanation(*by_size, plain, ())
-    return best_of([(best.best, best.misfit), by_size], plain)
+    if best.best is None or (best.factor < ASKING and by_size[0][1] < best.misfit):
+        return Explanation(*by_size[0], plain, (), alike(by_size, plain))
+    found = best_of([(best.best, best.misfit), by_size[0]], plain)
+    return replace(found, rivals=alike(by_size, plain) if found.best is by_size[0][0] else ())
 
 
 def tried() -> tuple[str, ...]:
@@ -296,7 +299,18 @@ def residuals(
         left_over = np.asarray(np.sqrt(np.maximum(squares[usable] / lines, 1e-12)))
         if not len(least) or np.log(left_over).mean() < np.log(least).mean():
             least = left_over
-    return least
+    return least / _sizes(piece)[usable]
+
+
+def _sizes(piece: CarSamples) -> Array:
+    """What the residuals of every equation are told in: of a suspension, how its force varies.
+
+    A force that is made smaller leaves less of its own suspension's equation, and explains nothing
+    by that. Differences, as neither a zero nor a jump in the middle is a size.
+    """
+    varying = np.diff(piece.wrench[:, :, 2], axis=0)
+    sizes = np.sqrt(np.mean(varying**2, axis=0))
+    return np.concatenate([np.ones(6), np.maximum(sizes, 1e-9)])
 
 
 def _bounded(left: Array, right: Array, lower: Array) -> Array:

@@ -6,12 +6,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from veh_identification.checks.ranges import LENGTH, check_range
+from veh_identification.checks.ranges import LENGTH, check_entry, check_range
 from veh_identification.findings import Finding
 from veh_identification.systems.car.configuration import CarDescription
 
 #: Half tracks (m) of cars and of anything else that may go on a road: the least, the most.
 HALF_TRACK = (0.4, 1.3)
+#: The least of models of cars [m]: wheelbase, half track, wheel radius.
+LEAST = (0.05, 0.02, 0.01)
 #: No sensor of a car is further away from base_link (m).
 FARTHEST = 15.0
 
@@ -27,6 +29,10 @@ def check_geometry(configuration: CarDescription) -> list[Finding]:
         *((f'sensors.{name}.position', far, FARTHEST) for name, far in _places(configuration)),
     ):
         found += check_range(np.array([value]), LENGTH, name, largest)
+    names = ('geometry.wheelbase', 'geometry.half_track', 'geometry.wheel_radius')
+    values = geometry.wheelbase, min(geometry.half_track), geometry.wheel_radius
+    for name, value, least in zip(names, values, LEAST, strict=True):
+        found += check_entry(max(value, 0.0), LENGTH, name, least, np.inf)
     return found
 
 

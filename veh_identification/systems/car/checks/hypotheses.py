@@ -27,8 +27,8 @@ from veh_identification.types import Array
 Change = Callable[[CarSamples], CarSamples]
 #: Scales that are tried, away from one: gains set wrongly, other ranges of an amplifier.
 SCALES = (
-    (1.1, 1.2, 1.3, 1.4, 1.55, 1.75, 2.0),
-    (0.9, 0.82, 0.75, 0.68, 0.6, 0.5),
+    (1.05, 1.1, 1.2, 1.3, 1.4, 1.55, 1.75, 2.0),
+    (0.95, 0.9, 0.82, 0.75, 0.68, 0.6, 0.5),
 )
 #: Zeros of a wheel force [N] that are tried.
 ZEROS = ((150.0, 300.0, 450.0, 700.0, 1000.0, 1500.0), (-150.0, -300.0, -450.0, -700.0, -1000.0))
@@ -70,6 +70,13 @@ def families(imu: Sensor) -> Iterator[Family[CarSamples]]:
             _off_zero(wheel),
             _shifted_load(j),
             ZEROS,
+            f'{wheel} force.z',
+        )
+        yield Family(
+            'wrench_scale',
+            _times(f'{wheel} force.z'),
+            _scaled_load(j),
+            SCALES,
             f'{wheel} force.z',
         )
         yield Family('travel_scale', _times(travel), _scaled_travel(j), SCALES, travel)
@@ -310,6 +317,15 @@ def _scaled_wrench(j: int) -> Callable[[float], Change]:
 
     def of(size: float) -> Change:
         return _turn_wrench(j, np.eye(3) / size, np.eye(3) / size)
+
+    return of
+
+
+def _scaled_load(j: int) -> Callable[[float], Change]:
+    """The vertical force of one wheel alone, which was recorded so many times too large."""
+
+    def of(size: float) -> Change:
+        return _turn_wrench(j, np.diag([1.0, 1.0, 1.0 / size]), np.eye(3))
 
     return of
 

@@ -33,13 +33,12 @@ from veh_identification.checks.ranges import (
     check_range,
     size_of,
 )
-from veh_identification.checks.settled import check_gravity
 from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST, Channels
-from veh_identification.systems.car.checks.geometry import check_geometry
+from veh_identification.systems.car.checks.described import check_described
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -100,8 +99,7 @@ def check_ranges(recording: CarRecording, configuration: CarDescription) -> list
     )
     found += _cambers(recording, configuration) if not found else []
     found += [] if found else _vertical_alone(recording, configuration)
-    found += check_gravity(configuration.gravity)
-    return [*found, *_arms(recording, configuration), *check_geometry(configuration)]
+    return [*found, *_arms(recording, configuration), *check_described(configuration)]
 
 
 def _cambers(recording: CarRecording, configuration: CarDescription) -> list[Finding]:

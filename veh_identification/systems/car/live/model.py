@@ -14,6 +14,7 @@ from veh_identification.identification.rows import Skipped, row_filter
 from veh_identification.results.messages import Derived, Equations, change_rows, load_finding
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import decimate, decimated_stamps
+from veh_identification.systems.car.checks.described import check_described
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sides import unequal_sides
 from veh_identification.systems.car.configuration import CarDescription
@@ -51,6 +52,7 @@ class CarLiveModel(LiveModel):
     ) -> None:
         """`seconds` of data are treated together."""
         super().__init__()
+        self.described = check_described(configuration)
         self.core = CarLive(configuration, method, significance)
         self.chunks = CarChunks(seconds)
         self.skipped = Skipped()

@@ -5,7 +5,7 @@ Arms are so light that no wrench tells their joints apart; their limits may.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from veh_identification.systems.humanoid.robot import Robot
 Ends = tuple[float, float]
 #: Share of the samples on either side that may be glitches.
 OUTER = 0.005
+#: Joints beyond their limits that ask for one cause.
+SEVERAL = 3
 #: A joint that goes so far (rad) goes round and round, or is in degrees.
 FAR = 7.0
 
@@ -52,7 +54,19 @@ def limit_findings(recording: Recording, robot: Robot) -> list[Finding]:
         cure = ' or '.join(what for _, what, _ in cures) or 'its zero, its unit or its limits'
         where = f'{recording.label}, topic joint_states, joint {name}'
         found.append(Finding('warn', code, f'{text}: {cure}?', where))
-    return found
+    return [*another_order(found, recording.label), *found]
+
+
+def another_order(found: Sequence[Finding], label: str) -> list[Finding]:
+    """Several joints beyond their limits at once: one cause is likelier than many."""
+    beyond = [one for one in found if one.level == 'warn']
+    if len(beyond) < SEVERAL:
+        return []
+    text = (
+        f'{label}: {len(beyond)} joints at once go where they cannot: do the names in '
+        'joint_states stand in another order than the positions?'
+    )
+    return [Finding('warn', 'joints_swapped', text, f'{label}, topic joint_states, name')]
 
 
 def _reach(recording: Recording) -> dict[str, Ends]:

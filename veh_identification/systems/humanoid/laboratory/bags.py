@@ -14,13 +14,15 @@ from veh_identification.errors import InputError
 from veh_identification.orientations import quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.interface import NANOSECONDS
+from veh_identification.runtime.table_time import EPOCH
 from veh_identification.systems.humanoid.laboratory.skeleton import UPRIGHT, Skeleton
 from veh_identification.systems.humanoid.laboratory.storage import Table
 from veh_identification.systems.humanoid.laboratory.wrenches import PlateWrench
 from veh_identification.types import Array
 
 #: Stamps begin here, for files that know no date.
-EPOCH_NS = 1_000_000_000_000_000_000
+EPOCH_NS = EPOCH * NANOSECONDS
 
 
 def plate_wrenches(table: Table) -> list[PlateWrench]:

@@ -30,7 +30,15 @@ from veh_identification.configuration.quantities import (
 )
 from veh_identification.errors import InputError
 from veh_identification.orientations import matrix_of_rpy
-from veh_identification.runtime.csv_files import read_csv_columns
+from veh_identification.runtime.csv_files import CsvColumns, read_csv_columns
+from veh_identification.runtime.joint_terms import JOINT_STATE
+from veh_identification.runtime.table_time import (
+    EPOCH,
+    TableTime,
+    refuse_strange_steps,
+    table_time,
+)
+from veh_identification.runtime.terms import read_term
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.laboratory.storage import Table
 from veh_identification.systems.humanoid.laboratory.wrenches import PlateWrench
@@ -39,6 +47,14 @@ from veh_identification.types import Array
 ANGLES = {'rad': 1.0, 'deg': np.pi / 180.0}
 LENGTHS = {'m': 1.0, 'cm': 0.01, 'mm': 0.001}
 MOMENTS = {'N m': 1.0, 'N cm': 0.01, 'N mm': 0.001}
+
+
+@dataclass(frozen=True, eq=False)
+class CsvTable(Table):
+    """Columns of a CSV file."""
+
+    columns: CsvColumns
+    when: TableTime
 
 
 @dataclass(frozen=True)
@@ -108,10 +124,13 @@ class Columns(Model):
     joints: Mapping[Text, JointColumn] = entry({}, 'columns by joint of the URDF')
     base: BaseColumns | None = entry(None, 'pose of the base link')
     plates: Mapping[Text, PlateColumns] = entry({}, 'columns by name of the force plate')
-    time: Text = entry('time', 'column of the seconds, in every file')
+    time: Text = entry('time', 'column of the time in seconds, or a unit * it, in every file')
     rate_hz: NotNegativeFrequency = entry(0.0, 'instead of the column: rows per second')
     units: Units = entry(Units, 'of the columns')
     urdf: Text = entry('', 'file, beside this one; becomes model.urdf of the recording')
+
+    def __post_init__(self) -> None:
+        read_term(self.time, 'time')
 
 
 def read_columns(path: str | Path) -> Columns:
@@ -119,33 +138,59 @@ def read_columns(path: str | Path) -> Columns:
     return load(Columns, path)
 
 
-def read_csv(path: str | Path, columns: Columns) -> Table:
+def read_csv(path: str | Path, columns: Columns) -> CsvTable:
     """One file: a line of names, then numbers; an empty cell is a number that is missing."""
     table = read_csv_columns(path)
-    names, rows = list(table), len(next(iter(table.values())))
-    if columns.rate_hz > 0.0:
-        time: Array = np.arange(rows) / columns.rate_hz
-    elif columns.time in table:
-        time = table.pop(columns.time)
-    else:
+    when = table_time(table, columns.time, columns.rate_hz)
+    stands = np.flatnonzero(np.diff(when.seconds) <= 0.0)
+    if len(stands):
         raise InputError(
-            f'{path}: there is no column {columns.time!r} of the time, found {", ".join(names)}'
+            f'{path}: line {table.lines[stands[0] + 1]}: the time {columns.time!r} is that of the '
+            'row before'
         )
-    if not np.all(np.diff(time) > 0.0):
-        raise InputError(f'{path}: the column {columns.time!r} does not increase from row to row')
-    return Table(str(path), time, table, False)
+    # Other files of a laboratory know no date: theirs begin where ours does.
+    time = when.seconds - EPOCH if when.dated else when.seconds
+    return CsvTable(str(path), time, table, False, when)
 
 
 class CsvFiles:
     """All files together: a column may stand in any of them, and keeps its file's stamps."""
 
-    def __init__(self, tables: Sequence[Table], columns: Columns) -> None:
+    def __init__(self, tables: Sequence[CsvTable], columns: Columns) -> None:
         self._tables, self._columns = list(tables), columns
         units = columns.units
         self._angle, self._length = ANGLES[units.angle], LENGTHS[units.length]
         self._moment = MOMENTS[units.moment]
 
-    def _table(self, names: Sequence[str]) -> Table:
+    def told(self) -> list[str]:
+        """What is worth knowing of the files; steps of time that cannot be are refused."""
+        known = self._columns
+        topics: list[tuple[str, str, Sequence[str]]] = [
+            ('/joint_states', JOINT_STATE, [one.column]) for one in known.joints.values()
+        ]
+        if known.base is not None:
+            topics.append(('/base/pose', 'geometry_msgs/msg/PoseStamped', known.base.position))
+        topics += [
+            (f'/{name}/wrench', 'geometry_msgs/msg/WrenchStamped', one.force)
+            for name, one in known.plates.items()
+        ]
+        filled: dict[int, list[tuple[str, str, Array]]] = {}
+        for topic, typename, names in topics:
+            table = self._table(names)
+            rows = np.isfinite(self._values(names)[1]).all(axis=1)
+            filled.setdefault(self._tables.index(table), []).append(
+                (topic, typename, table.when.seconds[rows])
+            )
+        return [
+            sentence
+            for k, table in enumerate(self._tables)
+            for sentence in (
+                *refuse_strange_steps(table.when, filled.get(k, [])),
+                *table.columns.told(),
+            )
+        ]
+
+    def _table(self, names: Sequence[str]) -> CsvTable:
         """The file that holds these columns."""
         found = [one for one in self._tables if names[0] in one.columns]
         if len(found) > 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from veh_identification.atomic import refuse_inputs
 from veh_identification.errors import InputError, UsageError
+from veh_identification.runtime.convert import Conversion
 from veh_identification.systems.humanoid.laboratory.bags import (
     Stamped,
     base_poses,
@@ -62,12 +63,13 @@ def convert_laboratory(
     columns: str | Path | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
-) -> dict[str, int]:
-    """Write the recording; returns how many messages each topic has."""
+) -> Conversion:
+    """Write the recording."""
     refuse_inputs(out, [Path(one) for one in paths])
     kinds = {_kind(one) for one in paths}
+    told: list[str] = []
     if CSV in kinds:
-        motion, plates, urdf = _from_csv(paths, columns)
+        motion, plates, urdf, told = _from_csv(paths, columns)
     elif kinds == {C3D} and len(paths) == 1:
         motion, plates, urdf = [], _from_c3d(paths[0]), None
     else:
@@ -75,7 +77,7 @@ def convert_laboratory(
     written = write_recording(out, motion, plates, storage=storage, overwrite=overwrite)
     if urdf is not None:
         (Path(out) / URDF).write_bytes(urdf)
-    return written
+    return Conversion(written, {}, [], told)
 
 
 def _from_opensim(paths: Sequence[str | Path]) -> tuple[Iterable[Stamped], Plates, bytes]:
@@ -159,7 +161,7 @@ def _pressure(plates: Plates, during: Array) -> tuple[Array, Array]:
 
 def _from_csv(
     paths: Sequence[str | Path], columns: str | Path | None
-) -> tuple[Iterable[Stamped], Plates, bytes | None]:
+) -> tuple[Iterable[Stamped], Plates, bytes | None, list[str]]:
     if columns is None:
         raise UsageError(
             'CSV files need --map FILE.yaml, which says what their columns are (joints, base, '
@@ -170,6 +172,7 @@ def _from_csv(
         raise UsageError(f'{strange[0]}: only .csv and .c3d files can be converted together')
     known = read_columns(columns)
     files = CsvFiles([read_csv(one, known) for one in paths if _kind(one) == CSV], known)
+    told = files.told()
     motion: list[Stamped] = []
     for time, names, values in files.joints():
         motion += joint_states(time, names, values)
@@ -183,4 +186,4 @@ def _from_csv(
             urdf = (Path(columns).parent / known.urdf).read_bytes()
         except OSError as error:
             raise InputError(f'{columns}: urdf {known.urdf}: {error.strerror}') from None
-    return motion, plates, urdf
+    return motion, plates, urdf, told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ class Table:
 
     path: str
     time: Array
-    columns: dict[str, Array]
+    columns: Mapping[str, Array]
     degrees: bool  # whether the header says that angles are in degrees
 
     def column(self, name: str) -> Array:

@@ -36,6 +36,7 @@ from veh_identification.results.messages import (
 )
 from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
+from veh_identification.systems.humanoid.checks.drawn import check_drawn
 from veh_identification.systems.humanoid.estimation.by_impulse import updated, with_ends
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.impulse import SUMS, ImpulseBalance
@@ -95,6 +96,7 @@ class ContactLive(LiveModel):
         those from the world. Without any of them the states tell.
         """
         super().__init__()
+        self.described = check_drawn(robot)
         self._whole, self.options = robot, options
         self.places = PlatePlaces(options.plate_centre)
         self._told_by_states = not links and not plates

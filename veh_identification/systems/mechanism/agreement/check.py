@@ -36,6 +36,7 @@ from veh_identification.systems.mechanism.agreement.hypotheses import (
     whole,
 )
 from veh_identification.systems.mechanism.configuration import Description, SensorEntries
+from veh_identification.systems.mechanism.described import check_described
 from veh_identification.systems.mechanism.streams import brought_by
 from veh_identification.types import Array
 
@@ -56,12 +57,13 @@ Judged = list[tuple[Hypothesis[Case], float]]
 def check_agreement(items: Sequence[Item], description: Description) -> list[Finding]:
     """Findings on the sensors of a mechanism that moves, the best cause alone."""
     heard = heard_of(items, description)
+    described = check_described(description)
     found = _channels(heard, description)
-    if found:
-        return found  # which explains why sensors disagree
+    if found or any(one.level == 'bad' for one in described):
+        return [*described, *found]  # which explains why sensors disagree
     comparison = Comparison.of(Case(heard, description))
     found = [] if comparison is None else _findings(comparison)
-    return found or check_balance(heard, items, description)
+    return [*described, *(found or check_balance(heard, items, description))]
 
 
 def _channels(heard: Heard, description: Description) -> list[Finding]:
@@ -136,8 +138,7 @@ def _findings(compared: Comparison) -> list[Finding]:
     tried = _judged(compared, whole(compared))
     found = best_of(tried, as_it_is)
     if found.factor < CONVINCING or found.misfit > GOOD:
-        moved = sized(compared.case, points(compared), compared.misfit, as_it_is)
-        tried += [moved] if moved is not None else []
+        tried += sized(compared.case, points(compared), compared.misfit, as_it_is)[:1]
         tried += _judged(compared, halves(compared, compared.change_time()))
         tried += _judged(compared, shares(compared))
         found = best_of(tried, as_it_is)

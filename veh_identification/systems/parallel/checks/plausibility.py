@@ -15,10 +15,10 @@ from veh_identification.checks.explanation import (
     best_explanation,
     explanation_findings,
 )
-from veh_identification.checks.settled import check_gravity
 from veh_identification.errors import ModelError
 from veh_identification.findings import CONVINCING, Finding
 from veh_identification.systems.parallel.checks.all_legs import all_legs, offsets_of_lengths
+from veh_identification.systems.parallel.checks.described import check_described
 from veh_identification.systems.parallel.checks.drawing import drawings
 from veh_identification.systems.parallel.checks.hypotheses import every_hypothesis
 from veh_identification.systems.parallel.checks.judge import FLOOR, Judge
@@ -50,7 +50,7 @@ def plausibility(
     found = _explained(_usually_guarded(model), record, harmonics, cutoff_hz)
     if any(one.level == 'bad' for one in found):
         return found  # the cause stands alone
-    return [*found, *check_gravity(float(np.linalg.norm(model.robot.gravity)))]
+    return [*found, *check_described(model.robot)]
 
 
 def _usually_guarded(model: HexapodModel) -> HexapodModel:

@@ -28,6 +28,7 @@ from veh_identification.saved_state import SavedState
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.systems.parallel.checks.channels import channel_findings
+from veh_identification.systems.parallel.checks.described import check_described
 from veh_identification.systems.parallel.checks.fit import SCALE_NOT_CHECKED, misfit
 from veh_identification.systems.parallel.checks.plausibility import plausibility
 from veh_identification.systems.parallel.configuration import Configuration
@@ -104,6 +105,7 @@ class ParallelLive(LiveModel):
                 'be given'
             )
         self.model = configuration.model()
+        self.described = check_described(configuration.robot)
         self.options = options
         self.fundamental_hz = fundamental or 1.0 / PIECE
         self.harmonics = options.harmonics or told.harmonics

@@ -22,6 +22,7 @@ from veh_identification.checks.settled import check_means
 from veh_identification.checks.ticks import check_ticks
 from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
+from veh_identification.systems.humanoid.checks.limits import another_order
 from veh_identification.systems.humanoid.joint_range import joint_limits
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.robot.recording import ArmRecording
@@ -66,6 +67,8 @@ def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') ->
         held += check_held(time, position, where)
         jumps += check_jumps(time, position, where, SMALLEST_JUMP)
         repeated += check_repeated(time, position, where)
+    limited = [one for one in findings if one.code == 'beyond_limits']
+    findings = [*another_order(limited, recording.topic), *findings]
     findings += told_once(held) or [replace(one, level='bad') for one in told_once(jumps)]
     findings += told_once(repeated)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]

@@ -34,6 +34,7 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
 from veh_identification.systems.robot.checks.delays import delay_at_its_limit
+from veh_identification.systems.robot.checks.described import check_described
 from veh_identification.systems.robot.checks.scale import scale_findings
 from veh_identification.systems.robot.checks.untared import untared_findings
 from veh_identification.systems.robot.configuration import Configuration
@@ -116,6 +117,7 @@ class RobotLive(LiveModel):
     ) -> None:
         super().__init__()
         self.options, self.reference = options, reference
+        self.described = check_described(robot, configuration)
         if reference is None:
             tree = fixed_tree(robot, configuration.locked_joints)
             measured = np.array(

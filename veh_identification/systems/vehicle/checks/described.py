@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from veh_identification.checks.ranges import LENGTH, MASS, STIFFNESS, check_entry
 from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.described import check_described as check_car
 from veh_identification.systems.vehicle.configuration import CarDescription
 
 #: Slip stiffness over load (1/rad, 1) and friction of rubber on any road, from trucks to races.
@@ -13,6 +15,27 @@ STIFFNESSES, FRICTIONS = (4.0, 60.0), (0.03, 3.0)
 PRESSED = (5e-4, 0.5)
 #: Radii of inertia over the wheelbase.
 RADII = (0.02, 1.5)
+
+
+#: Of the body [kg]; of a spring along its stroke [N/m]; of joints of the suspension [m].
+BODY, SPRING, FAR = (0.5, 6e4), (50.0, 1e7), 3.0
+
+
+def check_described(car: CarDescription) -> list[Finding]:
+    """What of a description no vehicle has, the first cause alone."""
+    return check_car(car) or _parts(car) or check_tyres(car) or check_inertia(car)
+
+
+def _parts(car: CarDescription) -> list[Finding]:
+    """Mass of the body, springs and places of the suspension."""
+    found = check_entry(car.chassis.mass, MASS, 'chassis.mass', *BODY)
+    for axle in ('front', 'rear'):
+        part, where = getattr(car.suspension, axle), f'suspension.{axle}'
+        found += check_entry(part.stiffness, STIFFNESS, f'{where}.stiffness', *SPRING)
+        for name in ('lower_ball', 'upper_ball', 'tie_outer', 'tie_inner', 'spring_top'):
+            far = float(np.linalg.norm(getattr(part, name)))
+            found += check_entry(far, LENGTH, f'{where}.{name}', 0.0, FAR)
+    return found
 
 
 def check_inertia(car: CarDescription) -> list[Finding]:

@@ -36,8 +36,7 @@ from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.checks.wheels import check_places, check_single_wheels
 from veh_identification.findings import Finding
 from veh_identification.signals.spread import spread
-from veh_identification.systems.car.checks.geometry import check_geometry
-from veh_identification.systems.vehicle.checks.described import check_inertia, check_tyres
+from veh_identification.systems.vehicle.checks.described import check_described
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
 from veh_identification.systems.vehicle.checks.steering import check_ratio
 from veh_identification.systems.vehicle.checks.wheels import (
@@ -85,7 +84,7 @@ def check_heard(
     `times`: of all samples by stream, where some of them are left out of what was heard;
     `newest`: the newest samples themselves, none left out.
     """
-    found = check_geometry(car) or check_tyres(car) or check_inertia(car)
+    found = check_described(car)
     found = found or _two_sources(heard if newest is None else newest, topics)
     if found:
         return found
