@@ -36,7 +36,7 @@ from veh_identification.results.messages import (
     reconstruction_message,
 )
 from veh_identification.runtime.interface import Node
-from veh_identification.runtime.memory import hand_back
+from veh_identification.runtime.memory import hand_back, keep_little
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import ParameterDescriptor, declare, refuse_unknown
 from veh_identification.runtime.qos import LATCHED, SYSTEM_DEFAULT
@@ -123,6 +123,7 @@ class IdentificationNode:
         self.subscribe()
         node.create_timer(period, self._on_timer)
         if node.get_load() is not None:  # live, for months
+            keep_little()
             node.create_timer(HAND_BACK, hand_back)
         create_services(
             node, reset=self._reset, enable=self._enable, save=self._save, load=self._load
