@@ -21,6 +21,7 @@ CASES = {
     'states': 'files',
     'descriptions': 'files',
     'yaml': 'files',
+    'guided': 'inputs',
     'motions': 'batches',
     'network': 'batches',
     'ros': 'batches',

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ def resident():
 
 def work():
     for _ in range(3):  # glibc raises its bounds with every large block that is freed
-        del [np.ones(1_000_000) for _ in range(8)][:]
+        del [np.ones(2_400_000) for _ in range(2)][:]
     if {small}:
         blocks = [np.ones(12_000) for _ in range(1000)]  # 96 kB each
         kept.append(blocks[::100])  # hold the rest in place
