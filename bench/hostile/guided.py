@@ -203,14 +203,19 @@ def _description(folder: Path) -> tuple[Callable[[bytes], Any], list[bytes]]:
 
 
 def _yaml(folder: Path) -> tuple[Callable[[bytes], Any], list[bytes]]:
-    from damaged_yaml import loaders
+    from damaged_yaml import _outcome, loaders
+
+    from veh_identification.errors import InputError
 
     path, every = folder / 'case.yaml', loaders()
 
     def load(data: bytes) -> None:
-        """The first byte says by which loader."""
+        """The first byte says by which loader; each fault of a file is a line."""
         path.write_bytes(data[1:])
-        every[data[0] % len(every) if data else 0].call(path)
+        what, why = _outcome(every[data[0] % len(every) if data else 0], path)
+        assert not why, why
+        if what == 'refused':
+            raise InputError(what)
 
     return load, [bytes([k]) + seed for k, one in enumerate(every) for seed in one.seeds]
 
@@ -276,7 +281,7 @@ def main() -> None:
             call(data)
         except VehIdError as error:
             text = str(error)
-            assert text.strip() and 'Traceback' not in text and len(text) <= LONGEST_SENTENCE
+            assert text.strip() and 'Traceback' not in text and len(text) <= LONGEST_SENTENCE, text
             counts[1] += 1
         else:
             counts[0] += 1

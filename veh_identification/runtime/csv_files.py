@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from veh_identification.errors import InputError
+from veh_identification.errors import InputError, one_line
+from veh_identification.files import read_lines
 from veh_identification.types import Array
 
 DELIMITERS = ',;\t'
@@ -17,15 +18,14 @@ _DECIMAL_COMMA = re.compile(r'^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$')
 
 def read_csv_columns(path: str | Path) -> dict[str, Array]:
     """Columns by name. A comma is the decimal point where cells end at other signs."""
-    try:
-        text = Path(path).read_text(encoding='utf-8-sig', errors='replace')
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
-    lines = text.splitlines()
+    lines = read_lines(path)
     if len(lines) < 3:
         raise InputError(f'{path}: {len(lines)} lines, expected names and at least two rows')
     delimiter = max(DELIMITERS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=delimiter))
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f'{path}: {one_line(error)}') from None
     names = [name.strip() for name in rows[0]]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -35,6 +35,8 @@ def read_csv_columns(path: str | Path) -> dict[str, Array]:
     values = np.array(
         [_numbers(path, names, k, row, commas) for k, row in enumerate(rows[1:], 2) if row]
     )
+    if len(values) < 2:
+        raise InputError(f'{path}: {len(values)} rows of numbers, expected at least two')
     return dict(zip(names, values.T, strict=True))
 
 
