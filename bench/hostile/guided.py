@@ -70,8 +70,9 @@ def one_turn(tally: Any, target: str, corpus: Path, seed: int) -> None:
     cases = sum(counts) + (done.returncode != 0)
     tally.cases += cases
     tally.made_of[target] += cases
-    peak = re.search(r'stat::peak_rss_mb:\s+(\d+)', said)
-    tally.peak_mb = max(tally.peak_mb, int(peak[1]) if peak else 0)
+    memory = re.search(r'seed corpus:.* rss: (\d+)Mb.*stat::peak_rss_mb:\s+(\d+)', said, re.DOTALL)
+    if memory:
+        tally.compare_memory(target, int(memory[1]), int(memory[2]))
     if done.returncode or not cases:
         tally.find(f'{target} ({seed}):\n{said[-TOLD:]}')
 

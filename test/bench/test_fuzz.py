@@ -84,18 +84,25 @@ def test_what_a_guided_target_did_is_counted(
     """The tool ends its process; a turn that ends otherwise, or did nothing, is a finding."""
     corpus = tmp_path / 'wire'
     tally = Tally()
-    ends = [(0, (5, 2)), (77, (1, 1)), (0, (0, 0))]
+    ends = [(0, (5, 2)), (77, (1, 1)), (0, (0, 0)), (0, (1, 0))]
+    says = [
+        f'INFO: seed corpus: files: 2 rss: {normal}Mb\n#2\nstat::peak_rss_mb:   {peak}\n'
+        for normal, peak in ((200, 210), (200, 240), (300, 310), (200, 500))
+    ]
 
     def run(*_: object, **__: object) -> SimpleNamespace:
         status, counts = ends.pop(0)
         memoryview(guided.shared_counts(corpus)).cast('q')[:] = array('q', counts)
-        return SimpleNamespace(returncode=status, stdout='', stderr='stat::peak_rss_mb: 207')
+        return SimpleNamespace(returncode=status, stdout='', stderr=says.pop(0))
 
     monkeypatch.setattr(guided.subprocess, 'run', run)
     for seed in range(3):
         guided.one_turn(tally, 'wire', corpus, seed)
     assert (tally.outcomes['taken'], tally.outcomes['refused']) == (6, 3)
-    assert tally.cases == 10 and tally.peak_mb == 207 and len(tally.findings) == 2
+    assert tally.cases == 10 and len(tally.findings) == 2
+    assert (tally.document()['normal_mb'], tally.peak_mb) == (200, 240)
+    guided.one_turn(tally, 'wire', corpus, 3)
+    assert tally.findings[2] == 'wire: 500 MB, 200 MB is normal'
 
 
 def test_several_seeds_in_one_process(tmp_path: Path) -> None:
