@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from damaged_yaml import try_loaders
-from hostile import files, motions, network, ros, streams, tried
+from hostile import files, guided, motions, network, ros, streams, tried
 from hostile.watch import Tally
 
 from veh_identification._version import __version__
@@ -53,6 +53,7 @@ PARTS: dict[str, tuple[float, Part]] = {
     'states': (0.03, files.try_states),
     'descriptions': (0.06, files.try_descriptions),
     'yaml': (0.1, try_yaml),
+    'guided': (0.1, guided.try_guided),
     'motions': (0.02, motions.try_motions),
     'network': (0.05, network.try_network),
     'ros': (0.05, ros.try_ros),

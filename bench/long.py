@@ -136,9 +136,12 @@ class Watch:
     unbalanced: int = 0
     #: Messages that each node says were lost on the way to it, by topic, after each recording.
     lost: list[dict[str, dict[str, int]]] = field(default_factory=list)
-    #: Those of the nodes that were lost on the way to the bench, so far.
-    missed: Callable[[], dict[str, int]] = dict
-    _missed: Counter[str] = field(default_factory=Counter)
+    #: The same behind the last recording, when first messages of one more have come.
+    at_last: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: Messages of each topic that the nodes have published so far, by their own numbers; those
+    #: that the bench hears are counted where there are none.
+    numbers: Callable[[], Counter[str]] | None = None
+    _numbered: Counter[str] = field(default_factory=Counter)
 
     def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: Any) -> None:
         """Store one message of the present recording."""
@@ -148,19 +151,15 @@ class Watch:
 
     def close(self) -> None:
         """A recording is over: keep its numbers, forget the rest."""
-        counts: dict[str, int] = {}
-        lost: dict[str, dict[str, int]] = {}
-        for topic, typename, payload, _ in self.rows:
-            if topic == '/diagnostics':
-                said = messages.deserialize(payload, typename)
-                counts = self._counted(said) or counts
-                lost |= _lost(said)
+        counts, lost = self._told()
         self.counts.append(counts)
         self.lost.append(lost)
-        missed = Counter(self.missed())
-        heard = Counter(topic for topic, *_ in self.rows)
-        self.published.append(heard + (missed - self._missed))
-        self._missed = missed
+        if self.numbers is None:
+            self.published.append(Counter(topic for topic, *_ in self.rows))
+        else:
+            total = self.numbers()
+            self.published.append(total - self._numbered)
+            self._numbered = total
         if self.recording in (self.early, self.total - 1):
             self.estimates[self.recording] = collect(self.rows)
         self.rows.clear()
@@ -168,6 +167,21 @@ class Watch:
         pages = [Path(f'/proc/{one}/statm').read_text('ascii') for one in self.processes]
         self.memory.append(sum(int(one.split()[1]) for one in pages) * 4096 / 2**20)
         self.recording += 1
+
+    def finish(self) -> None:
+        """What was told since the last recording, of losses at its end too."""
+        _, self.at_last = self._told()
+
+    def _told(self) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+        """The last counters of every node, and what each says was lost on the way to it."""
+        counts: dict[str, int] = {}
+        lost: dict[str, dict[str, int]] = {}
+        for topic, typename, payload, _ in self.rows:
+            if topic == '/diagnostics':
+                said = messages.deserialize(payload, typename)
+                counts |= self._counted(said)
+                lost |= _lost(said)
+        return counts, lost
 
     def _counted(self, array: Any) -> dict[str, int]:
         found = {}
@@ -215,19 +229,17 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float, found: float = 0.0
     fifth = watch.memory[len(watch.memory) // 5]
     growth = max(watch.memory[len(watch.memory) // 5 :]) / fifth
     last = watch.counts[-1]
-    listeners = sorted({'', *set().union(*watch.lost)})  # '': one that lost nothing
-    topics = [
-        _less(_ways(counts), [lost.get(one, {}) for lost in watch.lost])
-        for counts in (day.sent, watch.published)
-        for one in listeners
-    ]
+    counted = {one: [c.get(one, 0) for c in watch.counts] for one in sorted(last)}
+    ways = {**_ways(watch.published), **_ways(day.sent)}
+    lost = _losses(watch)
+    unheard = found / day.plan.seconds
     wrong = {
         one
-        for one in last
+        for one, counts in counted.items()
         if not any(
-            _follows([c.get(one, 0) for c in watch.counts], way, found / day.plan.seconds)
-            for ways in topics
-            for way in ways.values()
+            _follows(counts, way, unheard, by.get(topic.split(' ')[0], ()))
+            for by in lost
+            for topic, way in ways.items()
         )
     }
     shift = (watch.total - 1 - watch.early) * watch.period_ns / SECOND
@@ -248,9 +260,8 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float, found: float = 0.0
             0,
         )
         | {
-            'wrong': {
-                one: _nearest([c.get(one, 0) for c in watch.counts], topics) for one in wrong
-            }
+            'wrong': {one: _nearest(counted[one], ways) for one in sorted(wrong)},
+            'lost': watch.at_last or watch.lost[-1],
         },
         _row(
             f'{name}: largest move of an estimate ({what})', moved, None, 'deviations', MOST_MOVE
@@ -269,30 +280,41 @@ def _ways(counts: Sequence[Counter[str]]) -> dict[str, list[int]]:
     return {one: np.cumsum([c[one] for c in counts]).tolist() for one in topics}
 
 
-def _less(ways: dict[str, list[int]], lost: Sequence[Mapping[str, int]]) -> dict[str, list[int]]:
-    """What is left of topics, and of joints in them, without the messages that were lost."""
-    return {
-        name: [sent - one.get(name.split(' ')[0], 0) for sent, one in zip(way, lost, strict=True)]
-        for name, way in ways.items()
-    }
+def _losses(watch: Watch) -> list[dict[str, list[int]]]:
+    """What each node says was lost of each topic, so far after every recording and behind the
+    last one; the first entry is a node that lost nothing.
+    """
+    told = [*watch.lost, watch.at_last or watch.lost[-1]]
+    found: list[dict[str, list[int]]] = [{}]
+    for node in sorted(set().union(*told)):
+        topics = set().union(*(one.get(node, {}) for one in told))
+        found.append(
+            {topic: [one.get(node, {}).get(topic, 0) for one in told] for topic in sorted(topics)}
+        )
+    return found
 
 
-def _follows(counts: Sequence[int], way: Sequence[int], unheard: float = 0.0) -> bool:
+def _follows(
+    counts: Sequence[int], way: Sequence[int], unheard: float = 0.0, lost: Sequence[int] = ()
+) -> bool:
     """Whether a counter is that of a topic, less what a node in front still holds back at the end
     of a recording, which is the same number each time, as are the messages of the first recording
     before the topic was found (at most the share `unheard`).
+
+    `lost`: messages of the topic that the node says never reached it, so far after each recording
+    and behind the last one. It knows of those at the end of a recording by the next message.
     """
-    held = {sent - count for sent, count in zip(way, counts, strict=True)}
-    return len(held) == 1 and 0 <= held.pop() <= HELD_BACK + unheard * way[0]
+    lost = lost or [0] * (len(way) + 1)
+    lacking = [sent - count for sent, count in zip(way, counts, strict=True)]
+    least = max(lack - later for lack, later in zip(lacking, lost[1:], strict=True))
+    most = min(lack - so_far for lack, so_far in zip(lacking, lost[:-1], strict=True))
+    return max(least, 0) <= min(most, HELD_BACK + unheard * way[0])
 
 
-def _nearest(
-    counts: Sequence[int], topics: Sequence[dict[str, list[int]]]
-) -> dict[str, list[int]]:
+def _nearest(counts: Sequence[int], ways: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     """The topic that a counter comes nearest to, and what it lacks after each recording."""
     lacking = {
         name: [sent - count for sent, count in zip(way, counts, strict=True)]
-        for ways in topics
         for name, way in ways.items()
     }
     name = min(lacking, key=lambda one: sum(map(abs, lacking[one])))

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,11 @@ from veh_identification.runtime.qos import QoS
 
 PART = 'long-live'
 HOURS, PERIOD = 2.0, 120.0
-#: Seconds after which the last messages are used and told.
-SETTLE = 5.0
+#: Seconds after which the last messages are used and told, twice the longest lag of a node in
+#: between.
+SETTLE = 12.0
+#: Seconds of one more recording, in which every topic is sent.
+LAST = 1.0
 #: Seconds within which the topics of the nodes must be found.
 DISCOVERY = 30.0
 #: What the nodes publish is kept until it is read.
@@ -83,14 +86,18 @@ def recording(day: Day, k: int, later_ns: int) -> Iterator[tuple[Due, list[str]]
 
 
 def all_recordings(day: Day, offset_ns: int) -> Iterator[Due]:
-    """One recording a period, and the first message of one more."""
+    """One recording a period, and the first messages of one more: by these a node knows what it
+    lost at the end of the last one.
+    """
     for k in range(day.total):
         day.sent.append(Counter())
         for due, brought in recording(day, k, k * day.period_ns + offset_ns):
             day.sent[-1].update(brought)
             yield due
-    last = recording(day, day.total, day.total * day.period_ns + offset_ns)
-    yield from (due for due, _ in itertools.islice(last, 1))
+    later = day.total * day.period_ns + offset_ns
+    last = recording(day, day.total, later)
+    end = day.start_ns + later + round(LAST * SECOND)
+    yield from (due for due, _ in itertools.takewhile(lambda one: one[0].time_ns < end, last))
 
 
 def run_live(plan: Plan, day: Day) -> tuple[Watch, float]:
@@ -110,22 +117,48 @@ def run_live(plan: Plan, day: Day) -> tuple[Watch, float]:
         engine = stack.enter_context(ZenohEngine(endpoint=endpoint))
         pids = [one.pid for one in nodes]
         watch = Watch(time.time_ns(), day.period_ns, day.total, day.early, pids)
-        listener = _listen(engine, watch)
-        watch.missed = lambda: {
-            topic: queue.lost for topic, queue in listener.get_load().queues.items()
-        }
+        numbers = _listen(engine, watch)
+        watch.numbers = numbers.total
         watch.start_ns = time.time_ns()
         offset = watch.start_ns - day.start_ns
         play(engine, all_recordings(day, offset), qos=profiles)
         engine.spin(SETTLE)
         spent = sum(_processor_seconds(pid) for pid in pids)
         if watch.recording < day.total:
-            watch.close()
+            raise RuntimeError(
+                f'{day.total - watch.recording} of {day.total} recordings were not heard of'
+            )
+        watch.finish()
     return watch, spent
 
 
-def _listen(engine: Any, watch: Watch) -> Any:
-    """Hand on whatever the nodes publish; the node that hears it."""
+@dataclass
+class Numbers:
+    """How many messages each publisher has sent, by the numbers that they bear: those that never
+    reached the bench count as well.
+    """
+
+    newest: dict[tuple[str, bytes], int] = field(default_factory=dict)
+    missed: int = 0
+
+    def take(self, topic: str, attachment: Any) -> None:
+        """A message came."""
+        key = (topic, attachment.gid)
+        before = self.newest.get(key, attachment.sequence - 1)
+        self.missed += max(0, attachment.sequence - before - 1)
+        self.newest[key] = max(before, attachment.sequence)
+
+    def total(self) -> Counter[str]:
+        """Messages of each topic so far."""
+        found: Counter[str] = Counter()
+        for (topic, _), number in self.newest.items():
+            found[topic] += number
+        return found
+
+
+def _listen(engine: Any, watch: Watch) -> Numbers:
+    """Hand on whatever the nodes publish; the numbers of their messages."""
+    numbers = Numbers()
     listener = engine.create_node('bench_long_live')
     end = time.monotonic() + DISCOVERY
     while '/diagnostics' not in engine.graph.published_topics() and time.monotonic() < end:
@@ -138,11 +171,12 @@ def _listen(engine: Any, watch: Watch) -> Any:
 
         def take(received: Any, topic: str = topic, typename: str = typename) -> None:
             watch.write(topic, typename, received.payload, received.received_ns, qos=None)
+            numbers.take(topic, received.attachment)
 
         offered = engine.graph.offered_qos(topic) or QoS()
         qos = QoS(DEPTH, offered.reliable, offered.transient_local)
         listener.create_raw_subscription(typename, topic, take, qos)
-    return listener
+    return numbers
 
 
 def _processor_seconds(pid: int) -> float:

@@ -6,6 +6,7 @@ have (too long, with a NUL) is a sentence like one that is not there.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import stat
@@ -14,8 +15,10 @@ from typing import Any, BinaryIO
 
 from veh_identification.errors import InputError
 
-#: No JSON file that is read here comes near it.
-MOST_JSON = 64 * 2**20
+#: No JSON file and no description of a robot that is read here comes near it.
+MOST_JSON = MOST_DESCRIPTION = 64 * 2**20
+#: Of tables and files of laboratories: days at a thousand rows a second.
+MOST_TABLE = 2**30
 
 
 class FileError(InputError):
@@ -70,6 +73,15 @@ def read_plain(path: Path | str, most: int) -> bytes:
     if len(content) > most:
         raise FileError(path, f'is larger than {most / 2**20:.3g} MiB, the most that is read')
     return content
+
+
+def read_lines(path: Path | str, most: int = MOST_TABLE) -> list[str]:
+    """The lines of a plain text file: UTF-8, or UTF-16 as spreadsheets write it; other bytes are
+    replaced.
+    """
+    content = read_plain(path, most)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode('utf-16' if wide else 'utf-8-sig', 'replace').splitlines()
 
 
 def read_json(path: Path | str, most: int = MOST_JSON) -> Any:

@@ -17,7 +17,6 @@ from rosbags.typesys import Stores, get_typestore
 from hostile.watch import Tally, nothing_ignored
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.runtime.bags.mcap import format as mcap_format
 from veh_identification.runtime.bags.mcap import writer as mcap_writer
 from veh_identification.runtime.cdr.fields import STAMP, parse_path
 from veh_identification.runtime.share import share_directory
@@ -109,18 +108,21 @@ def recordings(folder: Path) -> dict[str, Path]:
         **{f'ROS 1 {c}': _ros1(folder / f'{c}.bag', c) for c in ('', 'BZ2', 'LZ4')},
     }
     # Checksums catch nearly all damage: without them it reaches what stands behind.
-    crc, pack = zlib.crc32, dict(mcap_format.COMPRESS)
+    crc, make = zlib.crc32, mcap_writer.McapStorage.__init__
+
+    def packing_lz4(storage: mcap_writer.McapStorage, *arguments: Any) -> None:
+        make(storage, *arguments)
+        storage.compression = 'lz4'
+
     try:
         mcap_writer.zlib.crc32 = lambda _data: 0  # type: ignore[assignment]
         made['mcap unchecked'] = _rosbag2(folder / 'unchecked')
         made['mcap zstd unchecked'] = _rosbag2(folder / 'unchecked_z', compression='chunk')
-        mcap_format.COMPRESS['zstd'] = mcap_format.COMPRESS['lz4']
-        lz4 = _rosbag2(folder / 'unchecked_l', compression='chunk')
-        lz4.write_bytes(lz4.read_bytes().replace(b'\x04\0\0\0zstd', b'\x03\0\0\0lz4'))
-        made['mcap lz4 unchecked'] = lz4
+        mcap_writer.McapStorage.__init__ = packing_lz4  # type: ignore[method-assign, assignment]
+        made['mcap lz4 unchecked'] = _rosbag2(folder / 'unchecked_l')
     finally:
         mcap_writer.zlib.crc32 = crc  # type: ignore[assignment]
-        mcap_format.COMPRESS.update(pack)
+        mcap_writer.McapStorage.__init__ = make  # type: ignore[method-assign, assignment]
     return made
 
 
@@ -164,6 +166,16 @@ def sql_damage(rng: random.Random, path: Path) -> None:
         database.close()
 
 
+def case_of(folder: Path, kind: str, good: Path) -> tuple[Path, Path]:
+    """The file that is damaged, and what is opened: that messages are packed is told beside it."""
+    if 'messages' not in kind:
+        return (folder / f'case{good.suffix}',) * 2
+    place = folder / 'packed'
+    if not place.exists():
+        shutil.copytree(good.parent, place)
+    return place / good.name, place
+
+
 def try_recordings(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> Tally:
     """Damaged recordings of every kind."""
     tally = Tally()
@@ -173,7 +185,7 @@ def try_recordings(rng: random.Random, folder: Path, go_on: Callable[[], bool]) 
         while go_on():
             kind = rng.choice(list(seeds))
             tally.made_of[kind] += 1
-            path = folder / f'case{seeds[kind].suffix}'
+            path, opened = case_of(folder, kind, seeds[kind])
             if kind == 'sqlite3' and rng.random() < 0.5:
                 shutil.copy(seeds[kind], path)
                 sql_damage(rng, path)
@@ -181,7 +193,9 @@ def try_recordings(rng: random.Random, folder: Path, go_on: Callable[[], bool]) 
                 path.write_bytes(damaged(rng, contents[kind], list(contents.values())))
             on_error = rng.choice(['stop', 'skip'])
             before = len(tally.findings)
-            tally.try_case(f'{kind}, {on_error}', lambda p=path, e=on_error: read_everything(p, e))
+            tally.try_case(
+                f'{kind}, {on_error}', lambda p=opened, e=on_error: read_everything(p, e)
+            )
             _keep(tally, before, path, folder)
     return tally
 

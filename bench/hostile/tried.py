@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ CASES = {
     'states': 'files',
     'descriptions': 'files',
     'yaml': 'files',
+    'guided': 'inputs',
     'motions': 'batches',
     'network': 'batches',
     'ros': 'batches',
@@ -44,7 +46,7 @@ def sums(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             )
             one['cases'] += part['cases']
             one['findings'] += len(part['findings'])
-            one['memory'] = max(one['memory'], part['peak_mb'] / max(part['normal_mb'], 1))
+            one['memory'] = max(one['memory'], part['peak_mb'] / (part['normal_mb'] or math.inf))
             for key in ('outcomes', 'made_of', 'messages'):
                 one[key].update(part[key])
     return found

@@ -83,6 +83,13 @@ class Tally:
             self.find(f'{label}:\n{traceback.format_exc()[-1800:]}')
         self.look_at_memory(label)
 
+    def compare_memory(self, label: str, normal_mb: int, peak_mb: int) -> None:
+        """The same of a process of its own; the worst of all is kept."""
+        if peak_mb * max(self._normal_kb, 1) >= self.peak_mb * normal_mb * 1024:
+            self.peak_mb, self._normal_kb = peak_mb, normal_mb * 1024
+        if peak_mb > max(MOST_MEMORY * normal_mb, normal_mb + FLOOR_KB // 1024):
+            self.find(f'{label}: {peak_mb} MB, {normal_mb} MB is normal')
+
     def look_at_memory(self, label: str) -> None:
         """More than 1.5 times of what the first cases took is a finding."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from veh_identification.errors import VehIdError
 from veh_identification.systems.parallel.live.periods import PeriodCollector
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
 import fuzz
-from hostile import files, motions, streams, tried
+from hostile import files, guided, motions, streams, tried
 from hostile.nominal import Estimates, Motion, away, with_fresh
 from hostile.spoiling import spoilt
 from hostile.watch import Tally
@@ -46,6 +49,60 @@ def test_damaged_files_are_read_or_refused(
     tally = part(random.Random(20), tmp_path, cases(count))
     assert tally.findings == []
     assert tally.outcomes['refused'] >= least
+
+
+def test_recordings_are_good_before_they_are_damaged(tmp_path: Path) -> None:
+    """One kind was cut off from the beginning: damage never reached its chunks."""
+    made = files.recordings(tmp_path)
+    assert b'lz4' in made['mcap lz4 unchecked'].read_bytes()
+    for kind, path in made.items():
+        case, opened = files.case_of(tmp_path, kind, path)
+        case.write_bytes(path.read_bytes())
+        files.read_everything(opened, 'stop')
+
+
+@pytest.mark.parametrize('name', guided.TARGETS)
+def test_good_inputs_of_guided_targets_are_taken(name: str, tmp_path: Path) -> None:
+    """Else nothing behind the first check would ever be reached; damaged ones are sentences."""
+    call, seeds = guided.target_of(name, tmp_path)
+    good = [seed for seed in seeds if seed not in (files.LAUGHS, files.OUTSIDE)]
+    for seed in good:
+        call(seed)
+    rng, refused = random.Random(20), 0
+    for k in range(60):
+        try:
+            call(files.damaged(rng, good[k % len(good)], good))
+        except VehIdError as error:
+            assert 'Traceback' not in str(error)
+            refused += 1
+    assert refused > 5
+
+
+def test_what_a_guided_target_did_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool ends its process; a turn that ends otherwise, or did nothing, is a finding."""
+    corpus = tmp_path / 'wire'
+    tally = Tally()
+    ends = [(0, (5, 2)), (77, (1, 1)), (0, (0, 0)), (0, (1, 0))]
+    says = [
+        f'INFO: seed corpus: files: 2 rss: {normal}Mb\n#2\nstat::peak_rss_mb:   {peak}\n'
+        for normal, peak in ((200, 210), (200, 240), (300, 310), (200, 500))
+    ]
+
+    def run(*_: object, **__: object) -> SimpleNamespace:
+        status, counts = ends.pop(0)
+        memoryview(guided.shared_counts(corpus)).cast('q')[:] = array('q', counts)
+        return SimpleNamespace(returncode=status, stdout='', stderr=says.pop(0))
+
+    monkeypatch.setattr(guided.subprocess, 'run', run)
+    for seed in range(3):
+        guided.one_turn(tally, 'wire', corpus, seed)
+    assert (tally.outcomes['taken'], tally.outcomes['refused']) == (6, 3)
+    assert tally.cases == 10 and len(tally.findings) == 2
+    assert (tally.document()['normal_mb'], tally.peak_mb) == (200, 240)
+    guided.one_turn(tally, 'wire', corpus, 3)
+    assert tally.findings[2] == 'wire: 500 MB, 200 MB is normal'
 
 
 def test_several_seeds_in_one_process(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 from veh_identification.runtime import messages
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
 import long
+import long_live
 from hostile.nominal import Estimates, away_by
 from hostile.spoiling import SECOND, Item, stamp_of
 from hostile.streams import PLANS
@@ -88,3 +90,52 @@ def test_a_turn_more_is_the_same_place() -> None:
 
     assert away_by(found(3600.0, 1.0 + 26.0 * math.pi), found(0.0, 1.0), 3600.0)[0] < 1e-6
     assert away_by(found(3600.0, 1.0 + 27.0 * math.pi), found(0.0, 1.0), 3600.0)[0] > 10.0
+
+
+def test_what_is_lost_at_the_end_of_a_recording_is_known_with_the_next_one() -> None:
+    way, counts = [100, 200, 300], [100, 197, 297]
+    assert not long._follows(counts, way)
+    assert long._follows(counts, way, lost=[0, 0, 3, 3])  # told with the third one
+    assert long._follows([100, 200, 297], way, lost=[0, 0, 0, 3])  # told behind the last one
+    assert not long._follows([100, 200, 297], way, lost=[0, 0, 0, 2])
+    assert not long._follows([100, 196, 296], way, lost=[0, 0, 3, 3])  # one more is missing
+    assert not long._follows([100, 197, 298], way, lost=[0, 0, 3, 3])  # one too many
+
+
+def test_the_counters_of_every_node_are_kept_whichever_is_heard_last() -> None:
+    """Two nodes tell theirs in turns: a recording must not end with those of one alone."""
+
+    def told(name: str, received: int, lost: int) -> tuple[str, str, bytes, int]:
+        kind = 'diagnostic_msgs/msg/{}'
+        status = [
+            messages.new(
+                kind.format('DiagnosticStatus'),
+                name=one,
+                values=[
+                    messages.new(kind.format('KeyValue'), key=key, value=str(value))
+                    for key, value in values.items()
+                ],
+            )
+            for one, values in (
+                (name, {'lost /imu': lost}),
+                (f'{name}: imu', {'received': received}),
+            )
+        ]
+        array = messages.new(kind.format('DiagnosticArray'), status=status)
+        return '/diagnostics', kind.format('DiagnosticArray'), messages.serialize(array), 0
+
+    watch = long.Watch(0, SECOND, 2, 1)
+    for row in (told('fusion', 7, 1), told('contact', 5, 0), told('fusion', 8, 2)):
+        watch.rows.append(row)
+    watch.close()
+    assert watch.counts == [{'fusion: imu': 8, 'contact: imu': 5}]
+    assert watch.lost == [{'fusion': {'/imu': 2}, 'contact': {'/imu': 0}}]
+
+
+def test_numbers_of_messages_tell_how_many_were_sent() -> None:
+    """Also those that the bench did not hear."""
+    numbers = long_live.Numbers()
+    for gid, sequence in ((b'a', 1), (b'a', 2), (b'b', 4), (b'a', 7)):
+        numbers.take('/fused/state', SimpleNamespace(gid=gid, sequence=sequence))
+    assert numbers.total() == {'/fused/state': 11}
+    assert numbers.missed == 4

@@ -111,6 +111,27 @@ def test_a_lost_steering_sensor_is_not_taken_as_straight_wheels(live: CarLive) -
     assert other.add(blind) == 'sensors are missing: steering_fl'
 
 
+def test_the_sums_are_made_once_for_all_who_keep_them(live: CarLive) -> None:
+    """Forty megabytes: the state to go back to and every checkpoint hold the same."""
+    core = copy.deepcopy(live)
+    core._kept = None  # a copied array can be written to
+    first = core.state()
+    assert core.state()['grams'] is first['grams']
+    with pytest.raises(ValueError, match='read-only'):
+        first['grams'][:] = 0.0
+    core.found = [Finding('warn', 'samples_lost', 'half of them are missing', 'imu/data')]
+    core._remember(100)  # what changes without a chunk is told anew
+    assert 'doubts' in core.state() and 'doubts' not in first
+    assert core.add(next(chunks(CHUNK, 7))) == ''
+    later = core.state()
+    assert later['samples'] > first['samples']
+    core._kept = None
+    np.testing.assert_array_equal(later['grams'], core.state()['grams'])
+    core.restore(first)
+    assert core.state()['samples'] == first['samples']
+    np.testing.assert_array_equal(core.state()['grams'], first['grams'])
+
+
 def test_a_wrong_first_chunk_decides_nothing_for_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -241,3 +241,19 @@ def test_mappings_of_laboratories_are_told_from_those_of_tables(tmp_path: Path) 
     (tmp_path / 'a.yaml').write_text(MAPPING)
     (tmp_path / 'b.yaml').write_text('joints: {hip: Hip}')
     assert is_table_mapping(tmp_path / 'a.yaml') and not is_table_mapping(tmp_path / 'b.yaml')
+
+
+@pytest.mark.parametrize(
+    ('table', 'sentence'),
+    [
+        ('t,r\n\n\n\n', '0 rows of numbers'),
+        ('t,r\n1,2\n\n\n', '1 rows of numbers'),
+        ('t,r\n1,2\n2,' + 'x' * 200_000 + '\n', 'field larger than field limit'),
+    ],
+)
+def test_tables_without_rows(tmp_path: Path, table: str, sentence: str) -> None:
+    """The first found by bench/hostile/guided.py: lines that are all empty (ValueError)."""
+    path = tmp_path / 'a.csv'
+    path.write_text(table)
+    with pytest.raises(InputError, match=sentence):
+        read_csv_columns(path)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from veh_identification.errors import InputError
+from veh_identification.files import shortened
 
 EntryPath = tuple[str | int, ...]
 #: More faults than this mean that it is another kind of file; nobody reads them all.
@@ -53,7 +54,8 @@ class Fault:
     text: str
 
     def __str__(self) -> str:
-        place = f'{self.file}:{self.line}' if self.line else self.file
+        file = shortened(self.file)
+        place = f'{file}:{self.line}' if self.line else file
         entry = path_text(self.path)
         return f'{place}: {entry}: {self.text}' if entry else f'{place}: {self.text}'
 

@@ -25,6 +25,7 @@ from urdf_parser_py.urdf import URDF
 from urdf_parser_py.xml_reflection import core as urdf_core
 
 from veh_identification.errors import ModelError
+from veh_identification.files import MOST_DESCRIPTION, FileError, read_plain, shortened
 from veh_identification.multibody.inertia import (
     PARAMETERS_PER_BODY,
     from_centre_of_mass,
@@ -56,13 +57,21 @@ _JOINT_TYPES = {
 }
 
 
+def read_description(path: str | Path) -> bytes:
+    """The content of a URDF file."""
+    try:
+        return read_plain(path, MOST_DESCRIPTION)
+    except FileError as error:
+        raise ModelError(f'{shortened(path)}: the URDF {error.why}') from None
+
+
 def load_urdf(
     path: str | Path, floating: bool = True, locked: Mapping[str, float] | None = None
 ) -> TreeModel:
     """Model from a URDF file; `locked` joints are held at the given positions and merged."""
     try:
-        text = Path(path).read_text(encoding='utf-8-sig')
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_description(path).decode('utf-8-sig')
+    except UnicodeDecodeError as error:
         raise ModelError(f'{path}: the URDF cannot be read ({error})') from None
     return parse_urdf(text, floating, locked, where=str(path))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from veh_identification.errors import InputError
+from veh_identification.errors import InputError, one_line
+from veh_identification.files import read_lines
 from veh_identification.types import Array
 
 DELIMITERS = ',;\t'
@@ -145,35 +145,30 @@ class CsvColumns(Mapping[str, Array]):
 
 def read_csv_columns(path: str | Path) -> CsvColumns:
     """Columns by name. A comma is the decimal point where cells end at other signs."""
-    lines = _text(path).splitlines()
+    lines = read_lines(path)
     first, delimiter = 0, ''
     if lines and (told := _SEPARATOR.match(lines[0])):  # what spreadsheets write before the names
         first, delimiter = 1, told[1]
     if len(lines) < first + 3:
         raise InputError(f'{path}: {len(lines)} lines, expected names and at least two rows')
     delimiter = delimiter or max(DELIMITERS, key=lines[first].count)
-    rows = list(csv.reader(lines[first:], delimiter=delimiter))
+    try:
+        rows = list(csv.reader(lines[first:], delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f'{path}: {one_line(error)}') from None
     names = [name.strip() or f'column {k}' for k, name in enumerate(rows[0], 1)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f'{path}: two columns are called {twice!r}')
     numbered = [(number, row) for number, row in enumerate(rows[1:], first + 2) if row]
+    if len(numbered) < 2:
+        raise InputError(f'{path}: {len(numbered)} rows of numbers, expected at least two')
     for number, row in numbered:
         if len(row) != len(names):
             raise InputError(f'{path}: line {number} has {len(row)} cells, expected {len(names)}')
     columns = CsvColumns(str(path), names, numbered)
     columns.commas = delimiter != ','
     return columns
-
-
-def _text(path: str | Path) -> str:
-    """The file as text: UTF-8, or UTF-16 as spreadsheets write it."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return content.decode('utf-16' if wide else 'utf-8-sig', errors='replace')
 
 
 def _number(cell: str, commas: bool) -> float:

@@ -100,6 +100,31 @@ def test_a_full_queue_keeps_the_newest_and_counts_the_rest(make_engine: MakeEngi
     assert '/chatter: 15 messages lost so far' in log.getvalue()
 
 
+def test_large_messages_that_wait_are_bounded(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue for thousands of small ones must not fill the memory with large ones."""
+    monkeypatch.setattr(pubsub, 'MOST_QUEUED', 3_500_000)
+    here, there = make_engine(), make_engine(log_stream=io.StringIO())
+    received: list[str] = []
+    publisher = here.create_node('source').create_publisher(STRING, 'big', 1000)
+    subscription = there.create_node('sink').create_subscription(
+        STRING, 'big', lambda m: received.append(m.data[0]), QoS(1000, reliable=True)
+    )
+    matched(here, publisher)
+    publisher.publish(text('first'))
+    assert there.spin_until(lambda: received == ['f'], 5.0)
+    for letter in 'abcdefgh':
+        publisher.publish(text(letter * 1_000_000))
+    end = time.monotonic() + 5.0
+    while subscription.discarded < 5 and time.monotonic() < end:
+        time.sleep(0.01)  # nobody spins meanwhile
+    assert subscription._queued_bytes < 3_500_000
+    assert there.spin_until(lambda: received[-1:] == ['h'], 5.0)
+    assert received == ['f', 'f', 'g', 'h'] and subscription._queued_bytes == 0
+    assert subscription.lost == subscription.discarded == 5
+
+
 def test_latched_messages_reach_late_subscribers(make_engine: MakeEngine) -> None:
     here, there = make_engine(), make_engine()
     publisher = here.create_node('source').create_publisher(STRING, 'results', LATCHED)

@@ -16,7 +16,7 @@ from veh_identification.errors import InputError, ParameterError, UsageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.parameters import ParameterDescriptor, refuse_unknown
 from veh_identification.runtime.zenoh import ZenohEngine, default_domain, open_router
-from veh_identification.runtime.zenoh_engine import wire
+from veh_identification.runtime.zenoh_engine import services, wire
 
 pytestmark = pytest.mark.zenoh
 
@@ -87,6 +87,30 @@ def test_a_broken_request_is_refused(make_engine: MakeEngine) -> None:
     other.session.get(service.endpoint.key, replies.append, payload=b'\0')
     assert engine.spin_until(lambda: bool(replies), 5.0)
     assert 'payload and an attachment' in replies[0].err.payload.to_string()
+
+
+def test_requests_that_wait_are_bounded(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node at work answers nobody; anybody can ask without end meanwhile."""
+    monkeypatch.setattr(services, 'MOST_WAITING', 5)
+    here, there = make_engine(), make_engine()
+    srv_type = messages.service_class('std_srvs/srv/Trigger')
+    here.create_node('server').create_service(srv_type, 'do', lambda q, r: r)
+    client = there.create_node('client').create_client(srv_type, '/do')
+    assert client.wait_for_service(5.0)
+    for _ in range(2):  # room is made by answers
+        futures = [client.call_async(srv_type.Request()) for _ in range(30)]
+        assert there.spin_until(lambda: sum(f.done() for f in futures) == 25, 5.0)  # noqa: B023
+        for future in (one for one in futures if one.done()):
+            with pytest.raises(InputError, match='refused: 5 requests wait already'):
+                future.result()
+        end = time.monotonic() + 5.0
+        while not all(one.done() for one in futures) and time.monotonic() < end:
+            here.spin_once(0.01)
+            there.spin_once(0.01)
+        assert all(one.done() for one in futures)
+        assert sum(one._error is None for one in futures) == 5
 
 
 def test_parameters(make_engine: MakeEngine, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from veh_identification.results.messages import (
     reconstruction_message,
 )
 from veh_identification.runtime.interface import Node
+from veh_identification.runtime.memory import hand_back, keep_little
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import ParameterDescriptor, declare, refuse_unknown
 from veh_identification.runtime.qos import LATCHED, SYSTEM_DEFAULT
@@ -44,6 +45,8 @@ from veh_identification.systems.live import LiveModel
 
 #: Reports without a usable sample after which the input counts as silent.
 SILENT = 2
+#: Seconds between times at which memory is given back that evaluations needed for a moment.
+HAND_BACK = 10.0
 _T = TypeVar('_T')
 
 
@@ -119,6 +122,9 @@ class IdentificationNode:
         )
         self.subscribe()
         node.create_timer(period, self._on_timer)
+        if node.get_load() is not None:  # live, for months
+            keep_little()
+            node.create_timer(HAND_BACK, hand_back)
         create_services(
             node, reset=self._reset, enable=self._enable, save=self._save, load=self._load
         )

@@ -23,6 +23,9 @@ from veh_identification.runtime.zenoh_engine.session import zenoh, zenoh_ext
 _HEARTBEAT = 0.5
 #: Publishers of a topic whose sequence numbers are kept: anybody can send with ever new ones.
 MOST_PUBLISHERS = 1000
+#: Bytes that wait of a topic: a queue for thousands of small messages could fill the memory with
+#: large ones.
+MOST_QUEUED = 2**30
 
 
 def warm_up(type_name: str) -> None:
@@ -162,7 +165,8 @@ class ZenohSubscription:
         self._graph = graph
         self._logger = logger
         self._lock = threading.Lock()
-        self._queue: deque[_Queued] = deque(maxlen=endpoint.qos.depth)
+        self._queue: deque[_Queued] = deque()
+        self._queued_bytes = 0
         self._sequences: dict[bytes, int] = {}
         self._warned_ns = 0
         warm_up(endpoint.type_name)
@@ -200,12 +204,18 @@ class ZenohSubscription:
         # Copies: a sample that waits keeps the whole packet in which it came.
         attachment = None if sample.attachment is None else sample.attachment.to_bytes()
         queued = _Queued(sample.payload.to_bytes(), attachment, now_ns)
+        queue, size, discarded = self._queue, len(queued.payload), 0
         with self._lock:
-            full = len(self._queue) == self._queue.maxlen
-            self.discarded += full
-            self._queue.append(queued)
-            self._queue_load.peak = max(self._queue_load.peak, len(self._queue))
-        if not full:  # else the work posted for the discarded message takes this one
+            while queue and (
+                len(queue) >= self.endpoint.qos.depth or self._queued_bytes + size > MOST_QUEUED
+            ):
+                self._queued_bytes -= len(queue.popleft().payload)
+                discarded += 1
+            self.discarded += discarded
+            queue.append(queued)
+            self._queued_bytes += size
+            self._queue_load.peak = max(self._queue_load.peak, len(queue))
+        if not discarded:  # else the work posted for a discarded message takes this one
             self._executor.post(self._take)
 
     def _take(self) -> None:
@@ -213,6 +223,7 @@ class ZenohSubscription:
             if not self._queue:  # destroyed meanwhile
                 return
             queued = self._queue.popleft()
+            self._queued_bytes -= len(queued.payload)
         received_ns = queued.received_ns
         try:
             received = self._open(queued)
@@ -264,3 +275,4 @@ class ZenohSubscription:
         self._subscriber.undeclare()
         with self._lock:
             self._queue.clear()
+            self._queued_bytes = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,10 @@ def service_type_name(srv_type: Any) -> str:
     return messages.type_name(srv_type.Response).removesuffix('_Response')
 
 
+#: Requests that wait for a node that is at work; further ones are refused.
+MOST_WAITING = 100
+
+
 class ZenohService:
     """Answers requests by `callback(request, response) -> response` in the spinning thread."""
 
@@ -40,6 +45,7 @@ class ZenohService:
         self._callback = callback
         self._executor = executor
         self._logger = logger
+        self._waiting, self._lock = 0, threading.Lock()
         self._request_type = f'{endpoint.type_name}_Request'
         self._response_type = f'{endpoint.type_name}_Response'
         handler: Any = zenoh.handlers.Callback(self._on_query, indirect=False)
@@ -52,9 +58,19 @@ class ZenohService:
         return self.endpoint.name
 
     def _on_query(self, query: zenoh.Query) -> None:
-        self._executor.post(lambda: self._answer(query))
+        """Runs on zenoh's threads."""
+        with self._lock:
+            full = self._waiting >= MOST_WAITING
+            self._waiting += not full
+        if not full:
+            self._executor.post(lambda: self._answer(query))
+            return
+        with query:
+            query.reply_err(f'{MOST_WAITING} requests wait already')
 
     def _answer(self, query: zenoh.Query) -> None:
+        with self._lock:
+            self._waiting -= 1
         with query:  # leaving tells the client that no further answer comes
             try:
                 attachment, request = self._open(query)

@@ -21,7 +21,7 @@ from veh_identification.multibody.inertia import (
     transport_matrix,
 )
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.multibody.urdf import parse_urdf, usable_inertia
+from veh_identification.multibody.urdf import parse_urdf, read_description, usable_inertia
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.types import Array
 
@@ -128,11 +128,7 @@ class Robot:
 
 def load_robot(path: str | Path) -> Robot:
     """Read a URDF file; ModelError names what is wrong with it."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelError(f'{path}: the URDF cannot be read ({error.strerror})') from None
-    return parse_robot(content, str(path))
+    return parse_robot(read_description(path), str(path))
 
 
 def parse_robot(content: bytes, where: str) -> Robot:

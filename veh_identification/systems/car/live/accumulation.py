@@ -94,6 +94,7 @@ class CarLive:
         """Forget everything."""
         self.known: Knowledge | None = None
         self.newest: Gathered | None = None
+        self._kept: tuple[Knowledge, Gathered | None, dict[str, Any]] | None = None
         self.reference: Solution | None = None
         self._fit: Fit | None = None
         self.change: Change | None = None
@@ -290,26 +291,37 @@ class CarLive:
         if self.provisional:
             codes = ' '.join(sorted({one.code for one in self.found if one.level == 'bad'}))
             raise EstimationError(f'nothing can be relied on: put right first: {codes}')
-        known = self.known if self.newest is None else self.known.plus(self.newest)
-        g = known.gathered
-        parts = [g.information, *g.mirrored]
         return {
+            **self._sums(self.known, self.newest),
+            'statistics': np.array(self._statistics),
+            'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
+            **self._doubts(),
+        }
+
+    def _sums(self, known: Knowledge, newest: Gathered | None) -> dict[str, Any]:
+        """What all chunks add up to, 40 MB of it: made once for all who keep it."""
+        if self._kept is not None and self._kept[0] is known and self._kept[1] is newest:
+            return self._kept[2]
+        total = known if newest is None else known.plus(newest)
+        g = total.gathered
+        grams = np.stack([one.grams for one in (g.information, *g.mirrored)])
+        grams.flags.writeable = False  # several keep it
+        sums = {
             'version': STATE_VERSION,
             'names': np.array(self.names),
             'dof': g.model.dof,
-            'grams': np.stack([one.grams for one in parts]),
+            'grams': grams,
             'rows': g.information.rows,
             'samples': g.information.samples,
             'seconds': g.information.seconds,
             'usable': g.usable,
             'has_speed': g.has_speed,
-            'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
-            'statistics': np.array(self._statistics),
-            'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
+            'hertz': np.array([[one[name] for name in EQUATIONS] for one in total.hertz]),
             'settings_spread': g.settings_spread + np.zeros((len(self.names),) * 2),
             **_surfaces(g.sticking),
-            **self._doubts(),
         }
+        self._kept = known, newest, sums
+        return sums
 
     def _doubts(self) -> dict[str, Any]:
         """What chunks in use were doubted for: it is in the sums, and must be told after them."""

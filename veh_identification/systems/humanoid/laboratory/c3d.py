@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import InputError
+from veh_identification.files import MOST_TABLE, read_plain
 from veh_identification.types import Array
 
 BLOCK = 512
@@ -50,10 +51,7 @@ class C3d:
 
 def read_c3d(path: str | Path) -> C3d:
     """Read one file."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
+    data = read_plain(path, MOST_TABLE)
     if len(data) < 2 * BLOCK or data[1] != MAGIC:
         raise InputError(f'{path}: no C3D file (its second byte is not 80)')
     try:

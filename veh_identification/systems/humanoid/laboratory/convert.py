@@ -15,6 +15,7 @@ import numpy as np
 
 from veh_identification.atomic import refuse_inputs
 from veh_identification.errors import InputError, UsageError
+from veh_identification.files import MOST_DESCRIPTION, FileError, read_plain
 from veh_identification.runtime.convert import Conversion
 from veh_identification.systems.humanoid.laboratory.bags import (
     Stamped,
@@ -183,7 +184,7 @@ def _from_csv(
     urdf = None
     if known.urdf:
         try:
-            urdf = (Path(columns).parent / known.urdf).read_bytes()
-        except OSError as error:
-            raise InputError(f'{columns}: urdf {known.urdf}: {error.strerror}') from None
+            urdf = read_plain(Path(columns).parent / known.urdf, MOST_DESCRIPTION)
+        except FileError as error:
+            raise InputError(f'{columns}: urdf {known.urdf}: {error.why}') from None
     return motion, plates, urdf, told

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from veh_identification.errors import InputError
+from veh_identification.files import read_lines
 from veh_identification.types import Array
 
 
@@ -33,10 +34,7 @@ class Table:
 
 def read_table(path: str | Path) -> Table:
     """Read one file."""
-    try:
-        lines = Path(path).read_text(encoding='utf-8', errors='replace').splitlines()
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
+    lines = read_lines(path)
     ends = [k for k, line in enumerate(lines) if line.strip().lower() == 'endheader']
     if not ends:
         raise InputError(f'{path}: no line "endheader", expected an OpenSim table (.mot, .sto)')

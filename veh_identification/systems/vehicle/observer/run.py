@@ -210,7 +210,7 @@ class Run:
         self._lift(k, vehicle)
 
     def tell_unknown_heading(self, k: int) -> None:
-        """Sample k has a heading of which nothing is known: velocities in the world err with it."""
+        """Of a sample without a known heading: velocities in the world err with it."""
         covariance, (vx, vy) = self.covariance[k], self.frame[k, 1, :2]
         variance = float(covariance[2, 2])
         turned = np.array([0.0, 0.0, 1.0, -vy, vx, 0.0])  # of JUDGED
