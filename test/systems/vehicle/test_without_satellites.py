@@ -108,6 +108,9 @@ def test_sideslip_of_a_can_bus_is_as_good_as_it_is_stated(drive: Path, tmp_path:
     assert found.stated.max() < np.radians(3.0)
     assert 'tyres_untold' in {one.code for one in found.filter.findings()}
     assert found.filter.parameter('rear_slip.softness') == 0.0
+    radii = [found.filter.parameter(f'wheel_{one}.radius') for one in ('fl', 'fr', 'rl', 'rr')]
+    assert np.mean(radii) == pytest.approx(load(CONFIG).geometry.wheel_radius, rel=1e-5)
+    assert np.ptp(radii) > 1e-5  # how they differ is told
 
 
 def test_what_satellites_tell_is_learnt_with_them(drive: Path) -> None:

@@ -157,6 +157,8 @@ class VehicleErrorEKF(ErrorEKF):
         )
         self._holds, self._held_since = bool(self._untold), self.time
         self._kept: list[tuple[int, float, float]] = []  # during an update
+        self._rolling: list[int] = []  # radii of the wheels that are heard, while these are held
+        self._mean = (0.0, 0.0)  # of them and its variance, during an update
         self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._twisted = False  # whether it surely is turned about its vertical axis
@@ -347,6 +349,12 @@ class VehicleErrorEKF(ErrorEKF):
             channels = self.channels
             told = (channels[name].counts.last_used for name in SATELLITES)
             self._holds = self.time - max(told) > SILENT
+            self._rolling = self._heard_wheels()
+
+    def _heard_wheels(self) -> list[int]:
+        """Places of the radii of wheels that were used."""
+        channels = self._channels
+        return [k for i, k in self._radii if channels[f'wheel_{CORNERS[i]}'].counts.used]
 
     def _hold_back(self) -> None:
         """Keep values and variances of what an update is not to learn.
@@ -361,12 +369,30 @@ class VehicleErrorEKF(ErrorEKF):
             self._kept = [
                 (k, float(self.parameters[k]), float(P[first + k, first + k])) for k in places
             ]
+            self._mean = self._mean_radius()
+
+    def _mean_radius(self) -> tuple[float, float]:
+        """Of the wheels that are heard, and its variance: nothing but satellites tells it.
+
+        How the wheels differ is told by the yaw rate.
+        """
+        if not self._rolling:
+            return 0.0, 0.0
+        places = np.array(self._rolling)
+        states = self.orders * self.model.size + places
+        return float(self.parameters[places].mean()), float(self.P[np.ix_(states, states)].mean())
 
     def _put_back(self) -> None:
         """Undo what an update made of them."""
         first = self.orders * self.model.size
         for k, value, variance in self._kept:
             self.parameters[k], self.P[first + k, first + k] = value, variance
+        if self._kept and self._rolling:
+            (value, variance), (now, less) = self._mean, self._mean_radius()
+            places = np.array(self._rolling)
+            states = first + places
+            self.parameters[places] += value - now
+            self.P[np.ix_(states, states)] += max(variance - less, 0.0)
 
     def doubt(self, parameters: Iterable[int]) -> None:
         """`ErrorEKF.doubt`, which is not undone."""
@@ -865,6 +891,7 @@ class VehicleErrorEKF(ErrorEKF):
             bearings, ride, clock, found, force = snapshot.more
             self._tilted, self._twisted, moving, self._yaw_variance, self._tied, held = found
             self._holds, self._held_since = held
+            self._rolling = self._heard_wheels()
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
