@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, get_args
 
 import numpy as np
 
@@ -446,3 +446,12 @@ Flag = Annotated[bool, TrueOrFalse()]
 Vector = tuple[float, float, float]
 Position = Annotated[Vector, Components(Quantity(LENGTH), ('x', 'y', 'z'), zeros=True)]
 RollPitchYaw = Annotated[Vector, Components(Quantity(ANGLE), ('roll', 'pitch', 'yaw'))]
+
+
+def bounds_of(hint: Any) -> dict[str, float | None]:
+    """Least and most of an entry of a configuration, for the option that replaces it."""
+    for one in (hint, *get_args(hint)):
+        for mark in getattr(one, '__metadata__', ()):
+            if isinstance(mark, Quantity):
+                return {'minimum': 0.0 if mark.positive else mark.minimum, 'maximum': mark.maximum}
+    return {}

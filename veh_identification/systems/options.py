@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from veh_identification.configuration.quantities import Quantity
 from veh_identification.errors import UsageError
 
 T = TypeVar('T')
@@ -75,15 +74,6 @@ def _kind(hint: Any) -> tuple[type, bool]:
     if get_origin(hint) is tuple:
         return get_args(hint)[0], True
     return hint, False
-
-
-def bounds_of(hint: Any) -> dict[str, float | None]:
-    """Least and most of an entry of a configuration, for the option that replaces it."""
-    for one in (hint, *get_args(hint)):
-        for mark in getattr(one, '__metadata__', ()):
-            if isinstance(mark, Quantity):
-                return {'minimum': 0.0 if mark.positive else mark.minimum, 'maximum': mark.maximum}
-    return {}
 
 
 def make_options(options: type[T], given: Mapping[str, Any], what: str) -> T:

@@ -53,7 +53,7 @@ def test_a_straight_run_weighs_the_car_by_gravity_and_not_by_sideways_noise() ->
 def test_hypotheses_are_tried_on_the_fit_that_explains_gravity() -> None:
     """Else whatever happens to lead there seems to be the cause (a wheel of another scale)."""
     model, signals = straight_run()
-    piece: Any = SimpleNamespace(signals=signals, rate=50.0)
+    piece: Any = SimpleNamespace(signals=signals, rate=50.0, wrench=np.zeros((2, 4, 6)))
     sideways, upwards = residuals(model, USED, 25.0, piece)
     assert upwards == pytest.approx(100.0, rel=0.2)
     assert sideways == pytest.approx(0.1 * MASS, rel=0.2)

@@ -354,7 +354,7 @@ def test_options_win_over_the_file_and_over_a_given_configuration(tmp_path) -> N
     again = with_options(given, IdentifyOptions(urdf=TRUE, cutoff_hz=4.0)).configuration
     assert again.plates == given.configuration.plates
     assert (again.gravity, again.cutoff_hz) == (9.81, 4.0)
-    with pytest.raises(InputError, match=r'the options: gravity: expected a positive'):
+    with pytest.raises(UsageError, match=r'gravity must be at least 1\.5, found -9\.81'):
         configured('humanoid', None, {'urdf': CAD, 'gravity': -9.81})
     with pytest.raises(InputError, match='essential needs another estimator than prior'):
         configured('humanoid', None, {'urdf': CAD, 'essential': True})

@@ -26,7 +26,7 @@ def searched(as_it_is: Misfit, left: Misfit) -> Search:
     search.label = 'bag'
     plates = SimpleNamespace(sources=[])
     search.comparison = SimpleNamespace(  # type: ignore[assignment]
-        as_it_is=as_it_is, raw=plates, weight=600.0
+        as_it_is=as_it_is, raw=plates, measured=plates, weight=600.0
     )
     cause = Hypothesis('sensors_swapped', 'the plates seem to be swapped', lambda raw: raw, 'x')
     search._judged = [(cause, left)]

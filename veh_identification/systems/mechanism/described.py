@@ -60,7 +60,7 @@ def _body(name: str, body: BodyEntries, length: float) -> list[Finding]:
         return []
     text = (
         f'bodies.{name}.inertia is {body.inertia:.4g} kg m^2, a mass of {body.mass:.4g} kg that '
-        f'sits {radius * length:.3g} m from its middle: is it in another unit (g m^2, kg mm^2)? '
+        f'sits {radius * length:.3g} m from its middle: is it in kg cm^2, kg mm^2 or g m^2? '
         'It must be in kg m^2'
     )
     return [Finding('bad', 'unit', text, f'bodies.{name}.inertia')]

@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from veh_identification.configuration.document import Document
 from veh_identification.configuration.models import validate
+from veh_identification.configuration.quantities import bounds_of
 from veh_identification.errors import UsageError
 from veh_identification.systems.humanoid.robot import Robot, load_robot
-from veh_identification.systems.options import bounds_of, option
+from veh_identification.systems.options import option
 from veh_identification.systems.robot.configuration import Configuration, Payload
 
 _ENTRIES = {one.name: one for one in fields(Configuration)}

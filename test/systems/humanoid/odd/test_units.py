@@ -44,7 +44,7 @@ def test_other_units_and_axes_are_named(tmp_path, lab, code, said) -> None:
 
 def test_messages_without_stamps_are_named(tmp_path) -> None:
     bag = record(tmp_path / 'bag', Lab(plate_stamps=False))
-    with pytest.raises(InputError, match=r'force_plate/wrench.*3000 messages have no header'):
+    with pytest.raises(InputError, match=r'force_plate/wrench.*3000 messages bear no stamp'):
         setup_of([bag], CAD)
 
 
