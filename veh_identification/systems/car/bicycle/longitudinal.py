@@ -33,6 +33,7 @@ from veh_identification.systems.car.bicycle.fit import (
 from veh_identification.systems.car.bicycle.model import I_BEGIN, I_SPEED, M_SIDE
 from veh_identification.systems.car.bicycle.signals import RATE, HandlingSamples, block_numbers
 from veh_identification.systems.car.bicycle.unknowns import USUAL_HEIGHT
+from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.tyres.contact import standing_radius
 from veh_identification.types import Array, BoolArray
@@ -240,7 +241,8 @@ def fit_forward(
     for _ in range(2):  # the arm of the force depends on the mass a little
         arm = force_arm(usable, config, mass, weighed)
         fitted = maximise(_predictor(usable, config, arm, positive), prior)
-        mass = float(np.exp(fitted.value[MASS]))
+        # a torque in another unit presses no tyre in further than a car does
+        mass = float(np.clip(np.exp(fitted.value[MASS]), LIGHTEST, HEAVIEST))
     assert fitted is not None
     value = np.exp(fitted.value[:3])
     covariance = fitted.covariance[:3, :3].copy()
