@@ -20,6 +20,7 @@ from veh_identification.simulation.road_car.run import Task as Driven
 from veh_identification.simulation.road_car.run import simulate
 from veh_identification.systems.base import Task
 from veh_identification.systems.car.bicycle import errors, model, signals
+from veh_identification.systems.car.bicycle.centre import described_centre
 from veh_identification.systems.car.bicycle.errors import (
     Doubt,
     _steering_earlier,
@@ -37,13 +38,17 @@ from veh_identification.systems.car.bicycle.identify import (
     HandlingMethod,
     _left_out,
     _with_mass,
-    described_centre,
     identify_handling,
     poor_fit,
     told_mass,
     told_steering,
 )
-from veh_identification.systems.car.bicycle.longitudinal import known_forces, rough_mass
+from veh_identification.systems.car.bicycle.longitudinal import (
+    fit_forward,
+    force_arm,
+    known_forces,
+    rough_mass,
+)
 from veh_identification.systems.car.bicycle.signals import (
     RATE,
     HandlingSamples,
@@ -292,6 +297,7 @@ def _samples_of(count: int) -> signals.HandlingSamples:
         np.zeros((count, 9)),
         *(nothing,) * 4,
         nothing > 0.0,
+        nothing,
         np.zeros(model.KNOWN),
         signals.Steering('x', 0.01),
         'x',
@@ -299,6 +305,112 @@ def _samples_of(count: int) -> signals.HandlingSamples:
         0.33,
         count / signals.RATE,
     )
+
+
+def _straight_tests(seed: int) -> signals.HandlingSamples:
+    """Gathering speed and coasting of a rear-driven car of 1600 kg, Cx 0.42, c_r 0.012.
+
+    By the forces on its tyres: the rear ones are pressed in as the car gathers speed, and the body
+    pitches by the moment about the road of what inertia and air hold back.
+    """
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    mass, drag, high, air_high = 1600.0, 0.42, 0.55, 0.68
+    free, stiffness, per_moment = 0.336, config.tyre.stiffness, 1.1e-5  # [rad/(N m)]
+    rear = 0.5 * (1.0 - described_centre(config, mass)[0] / config.geometry.wheelbase)
+    spin = 4.0 * config.wheel.spin_inertia
+    random = np.random.default_rng(seed)
+    count = round(100.0 * RATE)
+    samples, table = _samples_of(count), np.zeros((count, 4))
+    speed, pushes, later = 13.0, True, 0.0
+    for k in range(count):
+        pushes = speed < 26.0 if pushes else speed < 14.0
+        push = later
+        later = 2200.0 + 1500.0 * np.sin(0.004 * k) if pushes else 0.0
+        for step in range(10):
+            air = drag * speed**2
+            standing = free - rear * mass * 9.80665 / stiffness
+            rolling = free - (free - standing) / 3.0
+            whole = mass + spin / (standing * rolling)
+            acting = push + 0.1 * step * (later - push)
+            rate = (acting - air - 0.012 * mass * 9.80665) / whole
+            if step == 0:
+                moment = mass * rate * high + air * air_high
+                pressed = 0.5 * moment / (config.geometry.wheelbase * stiffness)
+                felt = rate + 9.80665 * per_moment * moment
+                table[k] = speed, push * (standing - pressed), felt, speed / rolling
+            speed += 0.002 * rate
+    inputs, tenth = samples.inputs, np.arange(count) % 5 == 0
+    inputs[:, model.I_SPEED], inputs[0, model.I_BEGIN] = table[:, 0], 1.0
+    noise = random.standard_normal((3, count))
+    return replace(
+        samples,
+        torque=table[:, 1],
+        forward=table[:, 2] + 0.03 * noise[0],
+        told_speed=np.where(tenth, table[:, 0] + 0.03 * noise[1], np.nan),
+        altitude=np.where(tenth, 0.03 * noise[2], np.nan),
+        driven=table[:, 3],
+        radius=rolling + 0.004,  # worn tyres behind
+    )
+
+
+def test_mass_and_drag_are_those_of_a_car_that_pitches_on_its_tyres() -> None:
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    found = np.mean([fit_forward([_straight_tests(k)], config).value for k in range(4)], axis=0)
+    assert found[0] == pytest.approx(1600.0, rel=0.003)
+    assert found[1] == pytest.approx(0.42, rel=0.03)
+    assert found[2] == pytest.approx(0.012, rel=0.03)
+
+
+def test_the_torque_acts_where_the_driven_wheels_are() -> None:
+    """Another radius than in front, their own load, and lower by 0.8 % at 3 m/s^2."""
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    samples = _straight_tests(0)
+    arm = force_arm([samples], config, 1600.0)
+    assert arm.rolling == pytest.approx(samples.radius - 0.004, abs=1e-5)
+    pressed = (1.0 - 0.45) * 0.5 * 1600.0 * config.gravity / config.tyre.stiffness
+    assert force_arm([samples], config, 1600.0, 0.45).standing == pytest.approx(
+        arm.rolling - 2.0 / 3.0 * pressed
+    )
+    lower = 0.5 * 1600.0 * 3.0 * 0.55 / (config.geometry.wheelbase * config.tyre.stiffness)
+    assert arm.sinks * 3.0 == pytest.approx(lower)
+    front = replace(config.sensors.wheels, driven='front')
+    other = replace(config, sensors=replace(config.sensors, wheels=front))
+    assert force_arm([samples], other, 1600.0).sinks == -arm.sinks
+    untold = replace(samples, driven=np.full(len(samples), np.nan))
+    assert force_arm([untold], config, 1600.0).rolling == samples.radius
+    assert force_arm([untold], config, 1600.0).doubt > arm.doubt
+
+
+def _leaning(drag: float, start: float, wanted: float) -> tuple[float, float, float]:
+    """Specific force along the body less the rate of the speed, that rate, and the speed."""
+    car = replace(draw_car(0, 0.0), drag=drag)
+    run = simulate(car, Driven(manoeuvres=((20.0, 0.0, wanted),), speed=start), 9.0)
+    last = slice(5000, 8500)
+    rate = np.polyfit(run.time[last], run.speed[last], 1)[0]
+    felt = run.acceleration[last, 0] + 9.80665 * run.rotation[last, 2, 0]
+    return float(felt.mean() - rate), float(rate), float(run.speed[last].mean())
+
+
+def test_drag_pitches_the_simulated_car_as_its_inertia_does() -> None:
+    """Above the road like it, 1.2 times as high: the specific force along the body tells."""
+    still, _, _ = _leaning(0.0, 28.0, 28.0)
+    held, _, speed = _leaning(0.84, 28.0, 28.0)
+    pushed, rate, _ = _leaning(0.0, 12.0, 80.0)
+    car = draw_car(0, 0.0)
+    by_drag = (held - still) / (0.84 * speed**2 / car.total_mass)
+    by_inertia = (pushed - still) / rate
+    assert by_inertia == pytest.approx(0.053, abs=0.01)
+    assert by_drag / by_inertia == pytest.approx(1.24, abs=0.06)
+
+
+def test_truth_of_rolling_resistance_is_the_force_that_holds_a_coasting_car() -> None:
+    car = replace(draw_car(5), drag=0.0)
+    run = simulate(car, Driven(manoeuvres=((20.0, 0.0, float('nan')),), speed=15.0), 12.0)
+    spin = 4.0 * car.spin_inertia / 0.105
+    last = slice(4000, None)
+    rate = np.polyfit(run.time[last], run.speed[last], 1)[0]
+    force = -(car.total_mass + spin) * rate / (car.total_mass * 9.80665)
+    assert force == pytest.approx(car.handling()['rolling'], rel=0.01)
 
 
 def test_truth_of_roll_is_that_of_the_simulated_car() -> None:
@@ -551,7 +663,9 @@ def _drive(torque, forward, **more) -> SimpleNamespace:
     time = np.arange(count) / RATE
     altitude = np.where(np.arange(count) % 10 == 0, more.get('slope', 0.0) * 20.0 * time, np.nan)
     fixed = {'time': time, 'inputs': inputs, 'altitude': altitude, 'radius': np.nan, 'label': ''}
-    return SimpleNamespace(torque=torque, forward=forward, **fixed)
+    nothing = {'measured': np.zeros((count, 9)), 'driven': np.full(count, np.nan)}
+    still = np.zeros(count, dtype=bool)
+    return SimpleNamespace(torque=torque, forward=forward, braking=still, **nothing, **fixed)
 
 
 def test_a_torque_that_acts_too_shortly_still_tells_a_rough_mass() -> None:
@@ -591,7 +705,7 @@ def _rows(time: np.ndarray, steer: np.ndarray, begins: list[int]) -> HandlingSam
     nothing = np.full(len(time), np.nan)
     measured = np.zeros((len(time), 9))
     none = np.zeros(len(time), dtype=bool)
-    rest = (nothing, nothing, nothing, nothing, none, np.zeros(model.KNOWN))
+    rest = (nothing, nothing, nothing, nothing, none, nothing, np.zeros(model.KNOWN))
     return HandlingSamples(
         '', 0, time, inputs, measured, *rest, Steering('', 0.0), '', '', np.nan, 0.0
     )

@@ -136,10 +136,21 @@ class RoadCar:
             'sigma_r': self.tyre_rear.relaxation_y,
             'understeer': self.understeer(),
             'Cx': self.drag,
-            'rolling': 0.5
-            * (self.tyre_front.rolling_resistance + self.tyre_rear.rolling_resistance),
+            'rolling': self._rolling(x / length),
             **self.roll(),
         }
+
+    def _rolling(self, front: float) -> float:
+        """Force against rolling over weight: the tyres' moments over the heights of the wheels."""
+        found = 0.0
+        for tyre, radii, share in (
+            (self.tyre_front, self.radius[:2], front),
+            (self.tyre_rear, self.radius[2:], 1.0 - front),
+        ):
+            free = 0.5 * sum(radii)
+            height = free - 0.5 * share * self.total_mass * GRAVITY / tyre.stiffness
+            found += share * tyre.rolling_resistance * free / height
+        return found
 
     def roll(self) -> dict[str, float]:
         """Slow roll about the road: natural frequency, damping ratio, and angle over acceleration.

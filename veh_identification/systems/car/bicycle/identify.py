@@ -15,6 +15,11 @@ from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.identification.result import Solved
 from veh_identification.signals.spread import spread
 from veh_identification.systems.car.bicycle import model
+from veh_identification.systems.car.bicycle.centre import (
+    described_centre,
+    front_share,
+    is_described,
+)
 from veh_identification.systems.car.bicycle.errors import doubts, sensor_errors
 from veh_identification.systems.car.bicycle.fit import (
     Fitted,
@@ -105,10 +110,6 @@ LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
 #: Deviations of the steering's gain that are told, and share below which nothing is.
 FAR, LEAST_GAIN = 2.0, 0.03
 UNLIKE = 1.35  # a loaded car over the described one
-CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
-#: The same where the mass is known: of the car as described, and of what it carries, which sits
-#: somewhere between boot and front seats (middle and deviation, ahead of the rear axle).
-CENTRE_EMPTY, LOAD_PLACE, LOAD_SPREAD = 0.015, 0.4, 0.2
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def identify_handling(
     if method.check and not _bad(findings):
         findings += told_course(parts, config.topics['gps_velocity'])
         findings += told_pitch(parts, config.topics['imu'])
-    forward = fit_forward(parts, config)
+    forward = fit_forward(parts, config, method.front_share)
     mass = _mass(forward, method)
     weight = USUAL_MASS if mass is None else mass[0]
     parts = [_with_mass(one, config, weight) for one in parts]
@@ -310,11 +311,12 @@ def _known(
     mass: float | None = None,
 ) -> Known:
     length = config.geometry.wheelbase
-    centre, deviation = 0.53 * length, 0.1 * length
+    centre = front_share(config, method.front_share, mass) * length
+    deviation = 0.1 * length
     if method.front_share is not None:
-        centre, deviation = method.front_share * length, 0.005 * length
-    elif config.a_priori.get('Mc') and config.a_priori.get('MXc'):
-        centre, deviation = described_centre(config, mass)
+        deviation = 0.005 * length
+    elif is_described(config):
+        _, deviation = described_centre(config, mass)
     gps = config.sensors.gps
     return Known(
         length,
@@ -325,21 +327,6 @@ def _known(
         max(gps.velocity_delay_deviation, 0.01),
         _by_air(config),
     )
-
-
-def described_centre(config: CarDescription, mass: float | None = None) -> tuple[float, float]:
-    """x of the centre of gravity and its deviation, by the description and the mass if known."""
-    length, known = config.geometry.wheelbase, config.a_priori
-    hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
-    described = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
-    wheels = config.wheel.mass
-    hubs, described = hubs + 2.0 * wheels, described + 4.0 * wheels
-    centre = (known['MXc'] + hubs * length) / described
-    if mass is None:
-        return centre, CENTRE_SHARE * length
-    load = max(mass - described, 0.0) / mass
-    centre += load * (LOAD_PLACE * length - centre)
-    return centre, length * float(np.hypot(CENTRE_EMPTY, LOAD_SPREAD * load))
 
 
 def _by_air(config: CarDescription) -> float:
@@ -596,7 +583,7 @@ def _centre(
     value = f'{result.value[place]:.3f} +- {result.std[place]:.3f} m'
     if method.front_share is not None:
         source = 'by --front-share'
-    elif config.a_priori.get('Mc') and config.a_priori.get('MXc'):
+    elif is_described(config):
         source = 'by the description; give --front-share if the axles were weighed'
     else:
         source = 'as usual cars have it, since nothing gives it; give --front-share'

@@ -3,6 +3,9 @@
     (m + m_r) v' = T / arm - D v^2 - m g (c_r + grade) + m w       m_r: inertia of the wheels
     height' = v grade
 
+The arm of the torque is the height of the driven wheels' centres, and those of the rear axle sink
+while the car gathers speed.
+
 States: speed, height, grade (random walk), wind over mass (memory of some seconds), constant error
 of the forward accelerometer. Measured: speed, height where satellites give one, and the forward
 specific force, which is v' + g grade, enlarged because the body pitches with it. Speed and height
@@ -19,6 +22,7 @@ import numpy as np
 from numba import njit
 from scipy.ndimage import maximum_filter1d
 
+from veh_identification.systems.car.bicycle.centre import front_share
 from veh_identification.systems.car.bicycle.fit import (
     Innovations,
     Prior,
@@ -28,11 +32,13 @@ from veh_identification.systems.car.bicycle.fit import (
 )
 from veh_identification.systems.car.bicycle.model import I_BEGIN, I_SPEED, M_SIDE
 from veh_identification.systems.car.bicycle.signals import RATE, HandlingSamples, block_numbers
+from veh_identification.systems.car.bicycle.unknowns import USUAL_HEIGHT
+from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST
 from veh_identification.systems.car.configuration import CarDescription
+from veh_identification.systems.car.tyres.contact import standing_radius
 from veh_identification.types import Array, BoolArray
 
-(MASS, DRAG, ROLLING, PITCH, N_SPEED, N_HEIGHT, N_FORCE, Q_GRADE, Q_WIND) = range(9)
-COUNT = 9
+(MASS, DRAG, ROLLING, PITCH, PITCH_AIR, N_SPEED, N_HEIGHT, N_FORCE, Q_GRADE, Q_WIND) = range(10)
 #: Columns: drive force [N], speed, height, specific force, whether the forces are known, begin.
 (FORCE, SPEED, HEIGHT, FORWARD, KNOWN, BEGIN) = range(6)
 (V, Z, GRADE, WIND, BIAS) = range(5)
@@ -88,6 +94,8 @@ def filtered(
         else:
             # forces between the last row and this one
             known = rows[k - 1, KNOWN] > 0.0 and z[KNOWN] > 0.0
+            if known:  # forces change on the way: 10 ms too late puts the drag 1 % off
+                pushed += 0.5 * (z[FORCE] - rows[k - 1, FORCE]) / whole
             step[:] = 0.0
             for i in range(STATES):
                 step[i, i] = 1.0
@@ -125,12 +133,14 @@ def filtered(
         if known and z[FORWARD] == z[FORWARD]:
             row[:] = 0.0
             more = 1.0 + par[PITCH]
-            row[V] = -more * 2.0 * par[DRAG] * abs(x[V]) / whole
+            # The road pushes with what gathers speed and with the drag, and all of it pitches.
+            held = par[PITCH] * par[PITCH_AIR] * par[DRAG] * abs(x[V]) / par[MASS]
+            row[V] = 2.0 * held - more * 2.0 * par[DRAG] * abs(x[V]) / whole
             row[GRADE] = more * gravity * (1.0 - share)
             row[WIND] = more * share
             row[BIAS] = 1.0
             felt = pushed + share * (x[WIND] - gravity * x[GRADE]) + gravity * x[GRADE]
-            out[k, 0, 2] = z[FORWARD] - more * felt - x[BIAS]
+            out[k, 0, 2] = z[FORWARD] - more * felt - held * x[V] - x[BIAS]
             out[k, 1, 2] = _correct(x, cov, row, out[k, 0, 2], par[N_FORCE] ** 2)
 
 
@@ -144,35 +154,65 @@ class Forward:
 
 
 USUAL_MASS = 1500.0  # before anything tells it [kg]
-#: Middle, deviation, positive: mass, drag, rolling resistance, pitch, noise of speed, height and
-#: force, walk of the grade, wind. Gusts of a metre or two a second push by 0.02 m/s^2, and the
-#: accelerometer also feels how the body pitches: left free, the wind takes what the body does at
-#: each push of the pedal, and the mass is told by that alone (up to 6 % too large).
-_UNKNOWN = (
-    (USUAL_MASS, 0.5, True),
-    (0.45, 0.5, True),
-    (0.011, 0.4, True),
-    (0.04, 0.03, False),
-    (0.06, 1.0, True),
-    (0.06, 1.0, True),
-    (0.06, 0.1, True),
-    (0.002, 1.0, True),
-    (0.02, 0.3, True),
-)
+DRAG_HELD = 0.5  # deviation of how much more drag pitches the body: its height, lift, suspension
+SPIN_DOUBT = 0.1  # of the wheels' inertia, relative
+LEAST_COASTING = 3.0  # seconds that tell on which radius the driven wheels roll
+
+
+def _unknowns(config: CarDescription) -> tuple[Array, Array, BoolArray]:
+    """Middle, deviation, positive.
+
+    Gusts of a metre or two a second push by 0.02 m/s^2, and the accelerometer also feels how the
+    body pitches: left free, the wind takes what the body does at each push of the pedal, and the
+    mass is told by that alone (up to 6 % too large). Drag acts above the road as the inertia does.
+    """
+    high = (config.air.point[2] + config.geometry.wheel_radius) / USUAL_HEIGHT
+    given = {
+        MASS: (USUAL_MASS, 0.5, True),
+        DRAG: (0.45, 0.5, True),
+        ROLLING: (0.011, 0.4, True),
+        PITCH: (0.04, 0.03, False),
+        PITCH_AIR: (high, DRAG_HELD, False),
+        N_SPEED: (0.06, 1.0, True),
+        N_HEIGHT: (0.06, 1.0, True),
+        N_FORCE: (0.06, 0.1, True),
+        Q_GRADE: (0.002, 1.0, True),
+        Q_WIND: (0.02, 0.3, True),
+    }
+    middle, deviation, positive = zip(*(given[k] for k in range(len(given))), strict=True)
+    return np.array(middle), np.array(deviation), np.array(positive)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Of the force of the driven wheels [m]: the height of their centres."""
+
+    standing: float
+    rolling: float  # the radius that they roll on without torque
+    sinks: float  # so much lower by a forward specific force of 1 m/s^2
+    doubt: float  # relative deviation
 
 
 def known_forces(samples: HandlingSamples) -> BoolArray:
     """Rows where torque tells all: driving, or coasting for long; not braking, not cornering."""
-    torque, forward = samples.torque, samples.forward
-    driving = torque > DRIVING
-    idle = (np.abs(torque) <= DRIVING) & (forward > -BRAKING)
+    driving = samples.torque > DRIVING
+    return np.asarray((driving | _coasting(samples)) & _straight(samples) & ~samples.braking)
+
+
+def _coasting(samples: HandlingSamples) -> BoolArray:
+    """Without torque for longer than anybody brakes evenly."""
+    idle = (np.abs(samples.torque) <= DRIVING) & (samples.forward > -BRAKING)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], idle.astype(np.int8), [0]])))
-    coasting = np.zeros(len(torque), dtype=bool)
+    coasting = np.zeros(len(idle), dtype=bool)
     for a, b in zip(edges[::2], edges[1::2], strict=True):
         coasting[a:b] = b - a > LONG_COASTING * RATE
+    return coasting
+
+
+def _straight(samples: HandlingSamples) -> BoolArray:
     sideways = np.abs(_filled(samples.measured[:, M_SIDE]))
-    straight = maximum_filter1d(sideways, 2 * round(BESIDE_CORNERING * RATE) + 1) < CORNERING
-    return np.asarray((driving | coasting) & straight & ~samples.braking)
+    beside = 2 * round(BESIDE_CORNERING * RATE) + 1
+    return np.asarray(maximum_filter1d(sideways, beside) < CORNERING)
 
 
 def _filled(values: Array) -> Array:
@@ -183,25 +223,32 @@ def _filled(values: Array) -> Array:
     return np.interp(np.arange(len(values)), good, values[good])
 
 
-def fit_forward(parts: Sequence[HandlingSamples], config: CarDescription) -> Forward | None:
-    """Mass, drag and rolling resistance; None where no torque was recorded for long enough."""
+def fit_forward(
+    parts: Sequence[HandlingSamples], config: CarDescription, weighed: float | None = None
+) -> Forward | None:
+    """Mass, drag and rolling resistance; None where no torque was recorded for long enough.
+
+    `weighed`: share of the weight on the front axle, where scales told it.
+    """
     usable = [one for one in parts if np.isfinite(one.torque).any()]
     count = sum(int(np.count_nonzero(known_forces(one))) for one in usable)
     if count < LEAST * RATE:
         return None
-    middle, deviation, positive = (np.array(column) for column in zip(*_UNKNOWN, strict=True))
+    middle, deviation, positive = _unknowns(config)
     logarithm = np.log(np.where(positive, middle, 1.0))
     prior = Prior(np.where(positive, logarithm, middle), deviation)
     mass, fitted = USUAL_MASS, None
     for _ in range(2):  # the arm of the force depends on the mass a little
-        arm, uncertain = force_arm(usable, config, mass)
+        arm = force_arm(usable, config, mass, weighed)
         fitted = maximise(_predictor(usable, config, arm, positive), prior)
-        mass = float(np.exp(fitted.value[MASS]))
+        # a torque in another unit presses no tyre in further than a car does
+        mass = float(np.clip(np.exp(fitted.value[MASS]), LIGHTEST, HEAVIEST))
     assert fitted is not None
     value = np.exp(fitted.value[:3])
     covariance = fitted.covariance[:3, :3].copy()
     # forces are as wrong as the arm, and all of them alike
-    covariance[:2, :2] += uncertain**2
+    covariance[:2, :2] += arm.doubt**2
+    covariance[0, 0] += (SPIN_DOUBT * rotating_mass(config, arm) / mass) ** 2
     # a steady wind of some metres a second turns drag into rolling resistance and back
     covariance[1:3, 1:3] += STEADY_WIND**2 * np.array([[1.0, -0.9], [-0.9, 1.0]])
     return Forward(value, covariance * np.outer(value, value), count / RATE)
@@ -218,35 +265,63 @@ def rough_mass(parts: Sequence[HandlingSamples], config: CarDescription) -> floa
     use = np.isfinite(torque + felt + speed) & (torque > DRIVING)
     if use.sum() < LEAST_DRIVING * RATE or felt[use].std() < LEAST_SPREAD:
         return None
-    arm, _ = force_arm(parts, config, USUAL_MASS)
+    arm = force_arm(parts, config, USUAL_MASS).standing
     columns = np.column_stack([felt[use], np.square(speed[use]), np.ones(use.sum())])
     return float(np.linalg.lstsq(columns, torque[use] / arm, rcond=None)[0][0])
 
 
 def force_arm(
-    parts: Sequence[HandlingSamples], config: CarDescription, mass: float
-) -> tuple[float, float]:
-    """Height of the wheel centres [m], and its relative deviation.
+    parts: Sequence[HandlingSamples],
+    config: CarDescription,
+    mass: float,
+    weighed: float | None = None,
+) -> Arm:
+    """Where the force of the driven wheels acts.
 
     A tyre rolls as if its radius were less by a third of what it gives under load; the force acts
-    at the height of the centre.
+    at the height of the centre. What gathers speed or climbs presses the rear tyres in further and
+    relieves the front ones.
     """
-    told = [one.radius for one in parts if np.isfinite(one.radius)]
-    if not told:
-        return config.geometry.wheel_radius, 0.015
-    sunk = mass * config.gravity / (4.0 * config.tyre.stiffness)
-    arm = float(np.mean(told)) - 2.0 / 3.0 * sunk
-    return arm, 0.2 * sunk / arm
+    geometry, stiffness = config.geometry, config.tyre.stiffness
+    front = front_share(config, weighed, mass)
+    share = {'front': 0.5 * front, 'rear': 0.5 * (1.0 - front), 'all': 0.25}
+    side = {'front': -0.5, 'rear': 0.5, 'all': 0.0}
+    driven = config.sensors.wheels.driven
+    sunk = share[driven] * mass * config.gravity / stiffness
+    sinks = side[driven] * mass * USUAL_HEIGHT / (geometry.wheelbase * stiffness)
+    own = [one for one in map(_driven_radius, parts) if np.isfinite(one)]
+    other = [one.radius for one in parts if np.isfinite(one.radius)]
+    if not own and not other:
+        return Arm(geometry.wheel_radius, geometry.wheel_radius, sinks, 0.015)
+    rolling = float(np.mean(own or other))
+    arm = standing_radius(rolling, sunk)
+    apart = 0.0 if own else config.sensors.wheels.radius_deviation
+    return Arm(arm, rolling, sinks, float(np.hypot(0.2 * sunk, apart)) / arm)
+
+
+def _driven_radius(samples: HandlingSamples) -> float:
+    """What the wheels roll on that drive, while they do not: torque makes them slip."""
+    speed = samples.inputs[:, I_SPEED]
+    rolling = _coasting(samples) & _straight(samples) & ~samples.braking
+    rolling &= (samples.driven > 0.0) & (speed > 0.0)
+    if np.count_nonzero(rolling) < LEAST_COASTING * RATE:
+        return float('nan')
+    return float(np.median(speed[rolling] / samples.driven[rolling]))
+
+
+def rotating_mass(config: CarDescription, arm: Arm) -> float:
+    """Inertia of the wheels, as a mass."""
+    return 4.0 * config.wheel.spin_inertia / (arm.standing * arm.rolling)
 
 
 def _predictor(
-    parts: Sequence[HandlingSamples], config: CarDescription, arm: float, positive: BoolArray
+    parts: Sequence[HandlingSamples], config: CarDescription, arm: Arm, positive: BoolArray
 ) -> Callable[[Array], Innovations]:
-    rotating = 4.0 * config.wheel.spin_inertia / arm**2
+    rotating = rotating_mass(config, arm)
     tables, blocks = [], []
     for one in parts:
         rows = np.zeros((len(one), 6))
-        rows[:, FORCE] = np.nan_to_num(one.torque) / arm
+        rows[:, FORCE] = np.nan_to_num(one.torque) / (arm.standing - arm.sinks * one.forward)
         rows[:, SPEED], rows[:, HEIGHT] = one.told_speed, one.altitude
         every = np.arange(len(one)) % 4 == 0
         rows[:, FORWARD] = np.where(every, one.forward, np.nan)

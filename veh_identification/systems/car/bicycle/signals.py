@@ -53,6 +53,7 @@ class HandlingSamples:
     altitude: Array  # (N,) NaN where there is none
     torque: Array  # (N,) of all wheels [N m], NaN where there is none
     braking: BoolArray  # (N,)
+    driven: Array  # (N,) speed of the driven wheels [rad/s], NaN where there is none
     car: Array
     steering: Steering
     speed_source: str
@@ -158,10 +159,22 @@ def _kernel_mean(time: Array, value: Array, grid: Array, width: float) -> tuple[
 def wheel_speed(recording: CarRecording, config: CarDescription) -> TimeSeries | None:
     """Mean speed [rad/s] of the wheels of an axle that is not driven, else of the rear wheels."""
     driven = config.sensors.wheels.driven
-    corners = ('fl', 'fr') if driven == 'rear' else ('rl', 'rr')
+    own = _mean_speed(recording, ('fl', 'fr') if driven == 'rear' else ('rl', 'rr'))
+    return _mean_speed(recording, CORNERS) if own is None else own
+
+
+def _driven(recording: CarRecording, config: CarDescription, grid: Array) -> Array:
+    """Mean speed of the wheels that the torque acts on."""
+    corners = {'front': ('fl', 'fr'), 'rear': ('rl', 'rr'), 'all': CORNERS}
+    told = _mean_speed(recording, corners[config.sensors.wheels.driven])
+    if told is None:
+        return np.full(len(grid), np.nan)
+    return _interpolated(told, grid, config.sensors.wheels.delay)
+
+
+def _mean_speed(recording: CarRecording, corners: tuple[str, ...]) -> TimeSeries | None:
+    """Mean speed of those of some wheels that tell one."""
     found = [one for c in corners if (one := _one_wheel(recording, c)) is not None]
-    if not found:
-        found = [one for c in CORNERS if (one := _one_wheel(recording, c)) is not None]
     if not found:
         return None
     time = found[0].stamps
@@ -332,6 +345,7 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
         _altitude(recording, config, grid)[rows],
         _torque(recording, grid)[rows],
         _braking(recording, grid)[rows],
+        _driven(recording, config, grid)[rows],
         car,
         steering,
         speed.source,

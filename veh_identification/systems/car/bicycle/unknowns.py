@@ -35,6 +35,8 @@ class Known:
     air: float = 0.0  # share of the weight that the air moves to the rear axle at 20 m/s
 
 
+USUAL_HEIGHT = 0.55  # of the centre of gravity over the road [m]
+
 #: Name, unit, middle, deviation (of the logarithm) of those that are positive and of every car.
 _POSITIVE = {
     'Cf/m': ('N/(rad kg)', 80.0, 0.8, 'cornering stiffness of the front axle over mass'),
@@ -75,7 +77,7 @@ def unknowns(known: Known) -> tuple[Unknown, ...]:
         positive('Izz/m'),
         *(positive(one) for one in ('kappa', 'sigma_f', 'sigma_r')),
         *(positive(one) for one in ('roll_frequency', 'roll_damping', 'roll_gain')),
-        free('cg_height', 'm', 0.55, 0.12, 'of the centre of gravity over the roll axis'),
+        free('cg_height', 'm', USUAL_HEIGHT, 0.12, 'of the centre of gravity over the roll axis'),
         free('steering_gain', '', 1.0, known.steering_deviation, 'true over told steering'),
         free('trail', 'm', 0.035, 0.01, 'of the side force behind the wheel centre'),
         free('steering_lead', 's', 0.0, known.lead_deviation, 'steering is told so late'),
