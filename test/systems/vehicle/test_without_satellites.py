@@ -134,17 +134,28 @@ def test_a_velocity_is_known_in_the_car_while_its_heading_is_not() -> None:
     np.testing.assert_allclose(Odometry.of(row).twist_covariance[1, 1], 1e-4 + 400.0 * 3.0)
 
 
-@pytest.fixture(name='filter_')
-def _filter(tmp_path: Path):
-    """Of a road car that has driven for some seconds."""
-    car = load(CONFIG)
-    bag = tmp_path / 'bag'
+@pytest.mark.parametrize(('gravity', 'felt'), [('present', -9.80665), ('removed', 0.0)])
+def test_gravity_is_felt_unless_it_was_removed(tmp_path: Path, gravity: str, felt: float) -> None:
+    config = tmp_path / 'car.yaml'
+    config.write_text(f'base: {CONFIG}\nsensors: {{imu: {{gravity: {gravity}}}}}\n')
+    sensor = driven(tmp_path, config).sensors['accelerometer']
+    assert sensor.packed({}).reals[-1] == pytest.approx(felt)
+
+
+def driven(folder: Path, config: Path):
+    """The filter of a road car that has driven for some seconds."""
+    car, bag = load(config), folder / 'bag'
     simulate('road-drive', bag, duration=4.0, seed=22)
     recording = read(bag, car, Vehicle(car).rack_per_angle())
     system = VehicleSystem(car, say=lambda finding: None)
     found = observe_recording(system, recording, OnlineOptions(settle=10.0))
     assert found is not None
     return found.session.filter
+
+
+@pytest.fixture(name='filter_')
+def _filter(tmp_path: Path):
+    return driven(tmp_path, CONFIG)
 
 
 def test_velocities_in_the_world_err_with_a_heading_that_is_unknown() -> None:

@@ -22,8 +22,24 @@ SIGMAS = 5.0
 
 
 def check_described(car: CarDescription) -> list[Finding]:
+    """What no car has, and what an identification cannot use."""
+    return check_car(car) or _specific_force(car)
+
+
+def check_car(car: CarDescription) -> list[Finding]:
     """Geometry, gravity, what was weighed, and what is known of the parameters before."""
     return [*check_geometry(car), *check_gravity(car.gravity), *_weighed(car), *_a_priori(car)]
+
+
+def _specific_force(car: CarDescription) -> list[Finding]:
+    """Forces on a car are told by what its inertial unit feels, gravity among it."""
+    if car.sensors.imu.gravity == 'present':
+        return []
+    text = (
+        'sensors.imu.gravity is removed: an identification needs the specific force, +9.81 m/s^2 '
+        'upwards at rest (REP-145); only the observer takes accelerations without gravity'
+    )
+    return [Finding('bad', 'gravity_removed', text, 'sensors.imu.gravity')]
 
 
 def _weighed(car: CarDescription) -> list[Finding]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from veh_identification.checks.ranges import LENGTH, MASS, STIFFNESS, check_entry
 from veh_identification.findings import Finding
-from veh_identification.systems.car.checks.described import check_described as check_car
+from veh_identification.systems.car.checks.described import check_car
 from veh_identification.systems.vehicle.configuration import CarDescription
 
 #: Slip stiffness over load (1/rad, 1) and friction of rubber on any road, from trucks to races.
