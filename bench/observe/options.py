@@ -8,7 +8,10 @@ import argparse
 def driving_options(part: str, *, cases: bool = True) -> argparse.ArgumentParser:
     """How much is driven; without `cases` for a part that has none."""
     parser = argparse.ArgumentParser(prog=f'veh-id bench {part}')
-    parser.add_argument('--drives', metavar='N', type=int, help='so many drives, seeds from 0 on')
+    parser.add_argument('--drives', metavar='N', type=int, help='so many drives')
+    parser.add_argument(
+        '--seed', metavar='N', type=int, help='of the first drive; the next ones count on'
+    )
     parser.add_argument('--duration', metavar='S', type=float, help='length of each drive [s]')
     parser.add_argument(
         '--minutes', metavar='M', type=float, help='start nothing new after so long'

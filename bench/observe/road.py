@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass, field
@@ -290,7 +291,7 @@ def finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is driven; `resume` names a file that keeps every drive (one JSON a line).
+    """How much is driven, from a first `seed` on; `resume` names a file that keeps every drive (one JSON a line).
 
     `markdown` names a file for the table of all cases.
     """
@@ -298,6 +299,7 @@ class Limits:
     drives: int = DRIVES
     duration: float = DURATION
     cases: str = ''
+    seed: int = 0
     minutes: float = math.inf
     resume: str = ''
     markdown: str = ''
@@ -332,6 +334,7 @@ class Kept:
         if key not in self._found:
             if time.monotonic() > self._end:
                 return None
+            print(f'{case.name}, seed {seed} ...', file=sys.stderr, flush=True)
             self._found[key] = found = judge(case, seed, self._limits.duration)
             if self._path is not None:
                 judged = {name: _plain(one) for name, one in found.items()}
@@ -362,7 +365,7 @@ def road_rows(limits: Limits) -> list[dict[str, Any]]:
     nominal: dict[int, dict[str, Judged]] = {}
     for case in (NOMINAL, *limits.chosen()):
         found = {}
-        for seed in range(limits.drives):
+        for seed in range(limits.seed, limits.seed + limits.drives):
             judged = kept.judge(case, seed)
             if judged is not None:
                 found[seed] = judged

@@ -92,6 +92,7 @@ def scattered(starts: list[float]) -> list[float]:
 def measure(
     quick: bool,
     drives: int | None = None,
+    seed: int = 0,
     duration: float = DURATION,
     minutes: float = math.inf,
     resume: str = '',
@@ -99,7 +100,7 @@ def measure(
     """One row a drive: its worst start of those that the time allows."""
     kept = Kept(resume, duration)
     end = time.monotonic() + 60.0 * minutes
-    seeds = range(drives or (1 if quick else DRIVES))
+    seeds = range(seed, seed + (drives or (1 if quick else DRIVES)))
     whole: dict[int, RoadDrive] = {}
     found: dict[int, dict[float, float]] = {seed: {} for seed in seeds}
 
