@@ -291,9 +291,10 @@ def finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is driven, from a first `seed` on; `resume` names a file that keeps every drive (one JSON a line).
+    """How much is driven, from a first `seed` on.
 
-    `markdown` names a file for the table of all cases.
+    `resume` names a file that keeps every drive (one JSON a line), `markdown` one for the table
+    of all cases.
     """
 
     drives: int = DRIVES

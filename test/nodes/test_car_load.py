@@ -313,3 +313,36 @@ def test_a_clock_that_stands_still_does_not_fill_the_memory(
     assert len(cut._buffers['speed'].stamps) <= 50
     counts = cut.counts()['speed']
     assert counts.received == 1000 == counts.rejected + counts.waiting
+
+
+def test_a_part_of_the_chunks_tells_what_noise_and_doubts_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beside the same drive of which every chunk is looked at closely; and through a state."""
+    options = CarMethod(dof=38)
+    every = CarLive(default_configuration(), options, 1e-5)
+    some = CarLive(default_configuration(), options, 1e-5)
+    looked = []
+    for chunk in chunks(100.0, 11):
+        assert every.add(chunk) == ''
+        with monkeypatch.context() as patched:
+            patched.setattr(accumulation, 'BIAS_SECONDS', 15.0)
+            assert some.add(chunk) == ''
+        last = some.known.gathered if some.newest is None else some.newest
+        looked.append(last.closely)
+    assert looked[:2] == [True, True] and 3 <= sum(looked) <= 5 < len(looked)
+    assert every.known is not None and some.known is not None
+    assert every.known.close_seconds == pytest.approx(every.known.gathered.information.seconds)
+    assert some.known.close_seconds < 0.6 * every.known.close_seconds
+    all_of, part_of = every.solve(), some.solve()
+    sigma = np.sqrt(np.diag(all_of.covariance))
+    moved = np.abs(part_of.value - all_of.value) / sigma
+    wider = np.sqrt(np.diag(part_of.covariance)) / sigma
+    print('moved by', moved.max().round(3), 'deviations by', wider.min(), wider.max())
+    assert moved.max() < 0.3
+    assert wider.min() > 0.8 and wider.max() < 1.25
+    some._absorb()
+    again = CarLive(default_configuration(), options, 1e-5)
+    again.restore(some.state())
+    assert again.known is not None and again.known.close_seconds == some.known.close_seconds
+    np.testing.assert_array_equal(again.solve().value, some.solve().value)

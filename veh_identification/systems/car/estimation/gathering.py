@@ -82,6 +82,9 @@ class CarMethod:
     calibrate: bool = True  # poses, delays and camber that the recording itself tells
     calibrate_camber: bool = True  # no: the hubs of the 20-dof model stand upright
     sticking: Sticking | None = None  # of the suspensions; None: by evidence
+    #: What noise and doubts of the sensors' settings make of the parameters is measured on each
+    #: recording; off for one of many of the same car.
+    closely: bool = True
 
 
 @dataclass
@@ -112,6 +115,7 @@ class Gathered:
     constants: tuple[tuple[Array, int], ...] = ()
     sticking: Sticking | None = None  # of the first recording
     processing: Processing = field(default_factory=Processing)  # of the first recording
+    closely: bool = True  # as in `CarMethod`: else `mirrored` and `settings_spread` tell nothing
 
 
 def gather_recordings(
@@ -217,10 +221,15 @@ def _gather_one(
     _require_motion(recording, prepared, static)
     information = gather(model, prepared.pieces, prepared.cutoff_hz)
     mirrored: list[SpectralInformation] = []
-    if method.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
+    noisy = any(np.any(sigma > 0.0) for sigma in noise.values())
+    if method.bias_correction and method.closely and noisy:
         mirrored = _mirrored(
             model, recording, configuration, processing, noise, seed, (prepared, information)
         )
+    inherited: Array | float = 0.0
+    if method.closely:
+        imu = looked.poses['imu'][0]
+        inherited = inherited_spread(model, first, imu, cutoffs, calibration)
     stretch_to_test = short_stretch(
         recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
     )
@@ -254,15 +263,12 @@ def _gather_one(
         ),
         () if calibration is None else (calibration,),
         calibration is not None and calibration.rivalled,
-        information.seconds
-        * (
-            sticks.spread
-            + inherited_spread(model, first, looked.poses['imu'][0], cutoffs, calibration)
-        ),
+        information.seconds * (sticks.spread + inherited),
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
         sticks,
         processing,
+        method.closely,
     )
 
 

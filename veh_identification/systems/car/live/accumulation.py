@@ -22,7 +22,11 @@ from veh_identification.identification.live import Change, Solution
 from veh_identification.saved_state import SavedState
 from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.configuration import CarDescription
-from veh_identification.systems.car.estimation.gathering import CarStandsError, model_asked_for
+from veh_identification.systems.car.estimation.gathering import (
+    BIAS_SECONDS,
+    CarStandsError,
+    model_asked_for,
+)
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -44,12 +48,16 @@ from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.systems.car.suspension.uneven import Uneven, uneven_of
 from veh_identification.types import Array
 
-STATE_VERSION = 3  # 2: three mirrored matrices, 3: bends of the dampers
+#: 2: three mirrored matrices, 3: bends of the dampers, 4: mirrored ones of a part, half of each.
+STATE_VERSION = 4
 #: Seconds of driving before changes are looked for.
 CALIBRATION_SECONDS = 30.0
 REMEMBERED = 40
 #: Doubts of earlier chunks are told while these are more than this share of what is known.
 DOUBTED_SHARE = 0.1
+#: Chunks that are looked at closely (`CarMethod`) are all at first, as many seconds as of a
+#: recording, and later on this share: that is half of the work of a chunk.
+CLOSELY = 0.25
 
 
 @dataclass
@@ -58,23 +66,31 @@ class Knowledge:
 
     gathered: Gathered
     hertz: list[Mapping[str, float]]
+    close_seconds: float  # of chunks that were looked at closely
+
+    @classmethod
+    def of(cls, chunk: Gathered) -> Knowledge:
+        """What a first chunk says."""
+        return cls(chunk, [chunk.cutoffs.hertz], chunk.information.seconds)
 
     def plus(self, other: Gathered) -> Knowledge:
         """With one more chunk."""
-        mine = self.gathered
-        pairs = zip(mine.mirrored, other.mirrored, strict=True)
-        total = replace(
-            mine,
-            information=mine.information + other.information,
-            mirrored=[a + b for a, b in pairs],
-            first=other.first,
-            settings_spread=mine.settings_spread + other.settings_spread,
-        )
+        mine, seconds, close = self.gathered, other.information.seconds, self.close_seconds
+        total = replace(mine, information=mine.information + other.information, first=other.first)
+        if other.closely:
+            pairs = zip(mine.mirrored, other.mirrored, strict=True)
+            total.mirrored = [a + b for a, b in pairs]
+            total.settings_spread = mine.settings_spread + other.settings_spread
+            close += seconds
+        else:  # as in the chunks before
+            more = seconds / mine.information.seconds
+            total.settings_spread = (1.0 + more) * mine.settings_spread
+            total.mirrored = [one.up_to(len(total.information.rows)) for one in mine.mirrored]
         hertz = [*self.hertz, other.cutoffs.hertz]
         middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
         total.cutoffs = Cutoffs(middle, mine.cutoffs.stop_bands, mine.cutoffs.reasons)
         total.model = model_asked_for(total)
-        return Knowledge(total, hertz)
+        return Knowledge(total, hertz, close)
 
 
 class CarLive:
@@ -206,12 +222,20 @@ class CarLive:
     def _decided(self, dof: int) -> CarMethod:
         """The method with what the first chunk has shown."""
         assert self.known is not None
-        return replace(self.options, dof=dof, sticking=self.known.gathered.sticking)
+        close = self.known.close_seconds
+        if self.newest is not None and self.newest.closely:
+            close += self.newest.information.seconds
+        return replace(
+            self.options,
+            dof=dof,
+            sticking=self.known.gathered.sticking,
+            closely=close < max(BIAS_SECONDS, CLOSELY * self.seconds),
+        )
 
     def _take(self, chunk: Gathered) -> None:
         self._absorb()
         if self.known is None:
-            self._settle(Knowledge(chunk, [chunk.cutoffs.hertz]))
+            self._settle(Knowledge.of(chunk))
             return
         self._look_for_change(chunk)
         if self.changed:
@@ -299,13 +323,14 @@ class CarLive:
         }
 
     def _sums(self, known: Knowledge, newest: Gathered | None) -> dict[str, Any]:
-        """What all chunks add up to, 40 MB of it: made once for all who keep it."""
+        """What all chunks add up to, 20 MB of it: made once for all who keep it."""
         if self._kept is not None and self._kept[0] is known and self._kept[1] is newest:
             return self._kept[2]
         total = known if newest is None else known.plus(newest)
         g = total.gathered
-        grams = np.stack([one.grams for one in (g.information, *g.mirrored)])
+        grams = np.stack([_half(one.grams) for one in (g.information, *g.mirrored)])
         grams.flags.writeable = False  # several keep it
+        mirrored = g.mirrored[:1] or [g.information]  # all are of the same samples
         sums = {
             'version': STATE_VERSION,
             'names': np.array(self.names),
@@ -314,6 +339,10 @@ class CarLive:
             'rows': g.information.rows,
             'samples': g.information.samples,
             'seconds': g.information.seconds,
+            'close_seconds': total.close_seconds,
+            'mirrored_rows': mirrored[0].rows,
+            'mirrored_samples': mirrored[0].samples,
+            'mirrored_seconds': mirrored[0].seconds,
             'usable': g.usable,
             'has_speed': g.has_speed,
             'hertz': np.array([[one[name] for name in EQUATIONS] for one in total.hertz]),
@@ -343,8 +372,9 @@ class CarLive:
             raise stored.refused('dof', f'is {dof}, expected 20 or 38')
         model = CarModel(self.configuration, dof, self.options.names)
         rows = stored.array('rows', (None,), low=0.0)
-        signals = model.signal_count
-        grams = stored.array('grams', (None, len(rows), signals, signals))
+        half = len(_half(np.zeros((model.signal_count,) * 2)))
+        grams = stored.array('grams', (None, len(rows), half))
+        mirrored_rows = stored.array('mirrored_rows', (len(rows),), low=0.0)
         if not len(rows) or not len(grams):
             raise stored.refused('grams', 'are empty')
         hertz: list[Mapping[str, float]] = [
@@ -354,6 +384,11 @@ class CarLive:
         if not hertz:
             raise stored.refused('hertz', 'is empty')
         samples, seconds = stored.count('samples'), stored.number('seconds', low=0.0)
+        of_mirrored = (
+            mirrored_rows,
+            stored.count('mirrored_samples'),
+            stored.number('mirrored_seconds', low=0.0),
+        )
         usable, has_speed = stored.flags('usable', (len(EQUATIONS),)), stored.flag('has_speed')
         statistics = stored.array('statistics', (None,), low=0.0).tolist()
         joints = stored.texts('joints') if 'joints' in stored else []
@@ -361,7 +396,9 @@ class CarLive:
         spread: Array | float = 0.0
         if 'settings_spread' in stored:
             spread = stored.array('settings_spread', (len(self.names),) * 2)
-        parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
+        size = model.signal_count
+        information = SpectralInformation(_whole(grams[0], size), rows, samples, seconds)
+        mirrored = [SpectralInformation(_whole(one, size), *of_mirrored) for one in grams[1:]]
         cutoffs = Cutoffs(
             {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
             self.configuration.disturbances,
@@ -371,8 +408,8 @@ class CarLive:
         known = Knowledge(
             Gathered(
                 model,
-                parts[0],
-                parts[1:],
+                information,
+                mirrored,
                 cutoffs,
                 cast(CarSamples, None),
                 usable,
@@ -384,6 +421,7 @@ class CarLive:
                 sticking=_sticking(stored),
             ),
             hertz,
+            stored.number('close_seconds', low=0.0),
         )
         known.gathered.model = model_asked_for(known.gathered)
         with stored.tried():
@@ -393,6 +431,21 @@ class CarLive:
         self._statistics = statistics
         self._joints = frozenset(joints) if joints else None
         self._spoilt = spoilt
+
+
+def _half(grams: Array) -> Array:
+    """Symmetric matrices (..., n, n) without what stands below their diagonals."""
+    rows, columns = np.triu_indices(grams.shape[-1])
+    return np.asarray(grams[..., rows, columns])
+
+
+def _whole(half: Array, size: int) -> Array:
+    """The matrices that `_half` made half of."""
+    grams = np.empty((*half.shape[:-1], size, size))
+    rows, columns = np.triu_indices(size)
+    grams[..., rows, columns] = half
+    grams[..., columns, rows] = half
+    return grams
 
 
 def _surfaces(sticking: Sticking | None) -> dict[str, Array]:

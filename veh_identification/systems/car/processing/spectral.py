@@ -11,7 +11,7 @@ every later step (weights, covariance, hypotheses, validation) needs no further 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import fft
@@ -50,6 +50,10 @@ class SpectralInformation:
             self.samples + other.samples,
             self.seconds + other.seconds,
         )
+
+    def up_to(self, bands: int) -> SpectralInformation:
+        """The lowest of its bands."""
+        return replace(self, grams=self.grams[:bands], rows=self.rows[:bands])
 
 
 def sum_of(several: Sequence[SpectralInformation]) -> SpectralInformation:
