@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from veh_identification.simulation.road_car.car import draw_car
 from veh_identification.simulation.road_car.handling import handling_drive
 from veh_identification.simulation.road_car.run import Task as Driven
 from veh_identification.simulation.road_car.run import simulate
+from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.base import Task
 from veh_identification.systems.car.bicycle import errors, model, signals
 from veh_identification.systems.car.bicycle.centre import described_centre
@@ -58,7 +60,12 @@ from veh_identification.systems.car.bicycle.signals import (
 from veh_identification.systems.car.bicycle.telling import told_constants, told_pitch
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
-from veh_identification.systems.car.recording.reader import CarRecording, read_recording
+from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.recording.reader import (
+    CarRecording,
+    CarRecordingError,
+    read_recording,
+)
 from veh_identification.systems.car.system import Car, CarOptions
 
 
@@ -136,9 +143,12 @@ def test_says_what_is_missing() -> None:
     with pytest.raises(EstimationError, match='imu/data is missing'):
         handling_samples(CarRecording('bag', None, None, {}, {}), config)
     report = SampleReport('imu/data', 100, 0, non_finite_by_channel={'wx': 100, 'fz': 100})
-    with pytest.raises(EstimationError, match='topic imu/data: wx, fz hold no number'):
+    with pytest.raises(EstimationError, match='topic imu/data: wx, fz hold no number where'):
         handling_samples(CarRecording('bag', None, None, {}, {}, reports=(report,)), config)
     imu = _series(np.zeros((1000, 6)), ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'))
+    without = CarRecording('bag', imu, None, {}, {}, unmeasured=('wx', 'wz'))
+    with pytest.raises(EstimationError, match='wz hold no number; yaw rate, forward and sideways'):
+        handling_samples(without, config)
     with pytest.raises(EstimationError, match='no steering: expected steering_fl'):
         handling_samples(CarRecording('bag', imu, None, {}, {}), config)
     joints = {'steering_wheel': _series(np.zeros((1000, 1)), ('steering_wheel',))}
@@ -152,6 +162,17 @@ def test_says_what_is_missing() -> None:
         handling_samples(CarRecording('bag', imu, slow, joints, {}), config)
 
 
+def test_a_tilted_unit_of_three_axes_is_refused() -> None:
+    recording, config = _driven_straight()
+    few = replace(recording, unmeasured=('wx', 'wy', 'fz'))
+    assert not handling_samples(few, config).rolls and handling_samples(recording, config).rolls
+    tilted = replace(config.sensors.imu, rpy=(0.0, 0.2, 0.0))
+    config = replace(config, sensors=replace(config.sensors, imu=tilted))
+    assert handling_samples(recording, config).rolls
+    with pytest.raises(EstimationError, match='tilted by 11 degrees'):
+        handling_samples(few, config)
+
+
 def test_options_of_other_models_are_refused() -> None:
     with pytest.raises(UsageError, match="model 2006 has no option 'mass'"):
         CarOptions(mass=1500.0).check_2006()
@@ -163,7 +184,7 @@ def test_slopes_are_those_of_the_rates() -> None:
     given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01))
     par = physical(given, prior_of(given).mean)
     par[model.NOSE] = 0.02
-    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
+    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015, 9.81])
     u = np.array([0.02, 0.1, 20.0, 0.03, 0.4, 0.8, 0.0])
     x = 0.01 * np.random.default_rng(3).standard_normal(model.STATES)
     slopes = np.zeros((model.STATES + 1, model.STATES))
@@ -211,12 +232,15 @@ def test_gravity_of_a_rolling_car_is_no_sideways_velocity() -> None:
     wanted = (1.0 - np.exp(-0.5 * (6.0 * signals.LOW_PASS) ** 2)) * velocity
     assert np.abs(taken - wanted)[50:-50].max() < 0.005
     assert np.ptp(wanted) > 0.15
+    force[:, 1] -= 9.81 * roll  # taken out by the unit itself, and no roll rate
+    taken = signals._taken_by_low_pass(0.0 * rates, force, np.zeros(3), 0.0, False)[:, 1]
+    assert np.abs(taken - wanted)[50:-50].max() < 0.01
 
 
 def test_braking_and_air_move_stiffness_between_the_axles() -> None:
     given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01, 0.003))
     par = physical(given, prior_of(given).mean)
-    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
+    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015, 9.81])
     still = model.stiffnesses(par, car, np.array([0.0, 0.0, 1e-3, 0.0, 0.0, 0.0, 0.0]))
     assert still == pytest.approx((par[model.CF], par[model.CR]))
     braked = model.stiffnesses(par, car, np.array([0.0, 0.0, 1e-3, 0.0, 0.0, -4.0, 0.0]))
@@ -229,7 +253,7 @@ def test_a_body_that_leans_takes_stiffness_more_so_in_front() -> None:
     """The outer wheels gain less by their load than the inner ones lose."""
     given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01))
     par = physical(given, prior_of(given).mean)
-    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
+    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015, 9.81])
     straight = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0, 0.0])
 
     def force(slip_front: float, slip_rear: float, roll: float) -> float:
@@ -257,7 +281,9 @@ def test_wheel_centres_stand_lower_than_the_wheels_roll() -> None:
 
 def test_roll_is_doubted_where_the_road_makes_much_of_it() -> None:
     value = np.ones(len(SHOWN))
-    calm, rough = (np.sqrt(np.diag(_left_out(value, share, 0.03))) for share in (0.10, 0.30))
+    calm, rough = (
+        np.sqrt(np.diag(_left_out(SHOWN, value, share, 0.03))) for share in (0.10, 0.30)
+    )
     factor = dict(zip(SHOWN, rough / np.maximum(calm, 1e-12), strict=True))
     assert factor['roll_frequency'] == pytest.approx(4.0)
     assert factor['roll_damping'] == pytest.approx(4.0)
@@ -288,7 +314,8 @@ def test_forces_beside_a_bend_are_not_taken_as_known() -> None:
 
 
 def _samples_of(count: int) -> signals.HandlingSamples:
-    nothing = np.zeros(count)
+    nothing, car = np.zeros(count), np.zeros(model.KNOWN)
+    car[model.FELT] = 9.80665
     return signals.HandlingSamples(
         'bag',
         0,
@@ -298,7 +325,7 @@ def _samples_of(count: int) -> signals.HandlingSamples:
         *(nothing,) * 4,
         nothing > 0.0,
         nothing,
-        np.zeros(model.KNOWN),
+        car,
         signals.Steering('x', 0.01),
         'x',
         'x',
@@ -443,6 +470,61 @@ def test_car_of_another_simulator(tmp_path) -> None:
         assert abs(result.value[k] - truth[name]) < 3.0 * result.std[k], name
     sheet = {one['name'] for one in result.extra['engineers_sheet']['quantities']}
     assert {'understeer_gradient', 'roll_gradient', 'yaw_radius'} <= sheet
+
+
+class _StabilityControl(BagWriter):
+    """Writes what a stability control has: yaw rate, forward and sideways acceleration.
+
+    With the attitude of the car (`rotation` at `time`) gravity is taken out, as inertial
+    navigation systems do.
+    """
+
+    record = None
+
+    def write_message(self, topic, message, log_ns):
+        if topic == 'imu/data':
+            message = copy.deepcopy(message)
+            rates, force = message.angular_velocity, message.linear_acceleration
+            rates.x = rates.y = float('nan')
+            if self.record is not None:
+                stamp = message.header.stamp
+                seconds = stamp.sec + 1e-9 * stamp.nanosec - 1e-9 * EPOCH_NS
+                row = int(np.searchsorted(self.record.time, seconds))
+                up = 9.80665 * self.record.rotation[min(row, len(self.record.time) - 1)][2]
+                force.x, force.y = force.x - up[0], force.y - up[1]
+            force.z = float('nan')
+        super().write_message(topic, message, log_ns)
+
+
+@pytest.mark.parametrize('removed', [False, True])
+def test_a_unit_of_three_axes_is_enough(tmp_path, removed: bool) -> None:
+    """As cars have it for their stability control, and as navigation systems publish it."""
+    found = handling_drive(321, duration=80.0)
+    bag = tmp_path / 'bag'
+    with _StabilityControl(bag) as writer:
+        writer.record = found.record if removed else None
+        found.write(writer, truth=False)
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    if removed:
+        imu = replace(config.sensors.imu, gravity='removed')
+        config = replace(config, sensors=replace(config.sensors, imu=imu))
+    recording = read_recording(bag, config)
+    assert recording.unmeasured == ('wx', 'wy', 'fz')
+    outcome = Car().identify(Task((recording,), config, CarOptions()))
+    result, truth = outcome.result, found.car.handling()
+    told = {one.code: one.level for one in outcome.verdict.findings}
+    share = {n: result.value[result.index(n)] / truth[n] for n in ('m', 'Izz', 'Cf', 'Cr')}
+    print('found over true', share)
+    assert 'bad' not in told.values() and 'stuck' not in told
+    assert list(result.equations) == ['yaw_rate', 'side_force']
+    assert ('roll_frequency' in result.names) == (not removed)
+    for name in ('m', 'Izz', 'Cf', 'Cr'):
+        k = result.index(name)
+        assert abs(result.value[k] / truth[name] - 1.0) < 0.08, name
+        assert abs(result.value[k] - truth[name]) < 3.0 * result.std[k], name
+    if not removed:
+        with pytest.raises(CarRecordingError, match='all three accelerations are needed'):
+            prepare(recording, config)
 
 
 @pytest.mark.parametrize(
@@ -630,11 +712,11 @@ def test_a_wheelbase_that_may_be_wrong_is_in_the_deviations() -> None:
     """One that is 1.1 times too long looks like steering of 1.08 times: Izz was 8 sigma off."""
     value = np.ones(len(SHOWN))
     place, izz = SHOWN.index('steering_gain'), SHOWN.index('Izz/m')
-    usual = _left_out(value, 0.0, 0.03)[izz, izz]
+    usual = _left_out(SHOWN, value, 0.0, 0.03)[izz, izz]
     value[place] = 1.025  # as far as the steering is known for
-    assert _left_out(value, 0.0, 0.03)[izz, izz] == pytest.approx(usual)
+    assert _left_out(SHOWN, value, 0.0, 0.03)[izz, izz] == pytest.approx(usual)
     value[place] = 1.08
-    far = _left_out(value, 0.0, 0.03)
+    far = _left_out(SHOWN, value, 0.0, 0.03)
     assert 0.14 < np.sqrt(far[izz, izz]) < 0.17  # as far as 1.074 times moves it
     cf, cr = SHOWN.index('Cf/m'), SHOWN.index('Cr/m')
     # One wheelbase moves all of them: what is stiffer in front is softer behind.

@@ -21,8 +21,8 @@ from veh_identification.systems.car.bicycle.identify import (
 )
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.bicycle.signals import handling_samples
-from veh_identification.systems.car.checks.described import check_described
-from veh_identification.systems.car.checks.plausibility import check_plausibility
+from veh_identification.systems.car.checks.described import check_car
+from veh_identification.systems.car.checks.plausibility import check_handling
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identified import Identified
@@ -46,7 +46,6 @@ from veh_identification.systems.car.recording.reader import (
     Recordings,
     has_wheel_forces,
     read_recording,
-    sensor_pose,
 )
 from veh_identification.systems.car.studies.filters import filter_study
 from veh_identification.systems.car.studies.models import compare_models
@@ -217,13 +216,12 @@ class Car(System[CarDescription, CarRecording]):
         """
         if not recording.wrenches:
             told = single_track(handling_samples(recording, config))
-            imu, _ = sensor_pose(config.sensors.imu, recording)
-            return [told, *check_plausibility(recording, config, imu)]
+            return [told, *check_handling(recording, config)]
         return check_recording(recording, config)
 
     def described(self, config: CarDescription) -> list[Finding]:
         """Geometry, gravity, weights and values before that no car has."""
-        return check_described(config)
+        return check_car(config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""

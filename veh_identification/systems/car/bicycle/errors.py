@@ -169,17 +169,18 @@ def _pitched(one: HandlingSamples, size: float) -> HandlingSamples:
     return replace(one, measured=measured)
 
 
-def doubts(imu: str, joints: str, speed: str) -> tuple[Doubt, ...]:
-    """All of them; `imu`, `joints`, `speed` are topics."""
+def doubts(imu: str, joints: str, speed: str, rolls: bool = True) -> tuple[Doubt, ...]:
+    """All of them; `imu`, `joints`, `speed` are topics, `rolls`: the roll rate is measured."""
     unit = (model.M_YAW, model.M_ROLL, model.M_SIDE)
+    pitched = Doubt('the inertial unit (about y)', 'angular_velocity', imu, _pitched, 'angle')
+    of_roll = Doubt('the roll rate', 'angular_velocity.x', imu, _scaled(model.M_ROLL)), pitched
     return (
+        *(of_roll if rolls else ()),
         Doubt('the yaw rate', 'angular_velocity.z', imu, _scaled(model.M_YAW)),
-        Doubt('the roll rate', 'angular_velocity.x', imu, _scaled(model.M_ROLL)),
         Doubt('the sideways force', 'linear_acceleration.y', imu, _scaled(model.M_SIDE)),
         Doubt('the speed', 'twist.linear', speed, _faster),
         Doubt('the inertial unit', 'header.stamp', imu, _earlier(*unit), 'delay'),
         Doubt('the inertial unit (about z)', 'linear_acceleration', imu, _turned, 'angle'),
-        Doubt('the inertial unit (about y)', 'angular_velocity', imu, _pitched, 'angle'),
         Doubt('the steering', 'header.stamp', joints, _steering_earlier, 'delay'),
     )
 

@@ -30,7 +30,7 @@ from veh_identification.systems.car.bicycle.fit import (
     joined,
     maximise,
 )
-from veh_identification.systems.car.bicycle.model import I_BEGIN, I_SPEED, M_SIDE
+from veh_identification.systems.car.bicycle.model import FELT, I_BEGIN, I_SPEED, M_SIDE
 from veh_identification.systems.car.bicycle.signals import RATE, HandlingSamples, block_numbers
 from veh_identification.systems.car.bicycle.unknowns import USUAL_HEIGHT
 from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST
@@ -323,7 +323,8 @@ def _predictor(
         rows = np.zeros((len(one), 6))
         rows[:, FORCE] = np.nan_to_num(one.torque) / (arm.standing - arm.sinks * one.forward)
         rows[:, SPEED], rows[:, HEIGHT] = one.told_speed, one.altitude
-        every = np.arange(len(one)) % 4 == 0
+        # without gravity it says nothing of slopes, only what the speed says as well
+        every = (np.arange(len(one)) % 4 == 0) & (one.car[FELT] > 0.0)
         rows[:, FORWARD] = np.where(every, one.forward, np.nan)
         rows[:, KNOWN] = known_forces(one)
         rows[:, BEGIN] = one.inputs[:, I_BEGIN]

@@ -38,9 +38,10 @@ from veh_identification.types import Array, IntArray
 COUNT = 30
 #: Places of what is known: wheelbase, height of base_link over the ground, gravity, x and z of
 #: the accelerometer, x and z of the sensor of sideways speed, spin inertia over mass and radius,
-#: and what spinning wheels add to the yaw inertia over mass.
-(LENGTH, HEIGHT, GRAVITY, X_IMU, Z_IMU, X_SPEED, Z_SPEED, SPIN, TURNED) = range(9)
-KNOWN = 9
+#: what spinning wheels add to the yaw inertia over mass, and the gravity that is left in the
+#: accelerometer (none where it was removed).
+(LENGTH, HEIGHT, GRAVITY, X_IMU, Z_IMU, X_SPEED, Z_SPEED, SPIN, TURNED, FELT) = range(10)
+KNOWN = 10
 #: Places of the states.
 (V, R, AF, AR, PHI, P, BANK, ROAD, PSI, B_YAW, B_ROLL, B_SIDE, STEER, WIND) = range(14)
 (D_F, D_R, BUMP) = range(14, 17)
@@ -365,10 +366,10 @@ def filtered(
             arm_z = par[H] - car[Z_IMU] - (car[HEIGHT] - par[AXIS])
             for j in range(STATES):
                 row[j] = A[STATES, j] + arm_x * A[R, j] + arm_z * A[P, j]
-            row[PHI] += car[GRAVITY]
-            row[BUMP] -= car[GRAVITY]
+            row[PHI] += car[FELT]
+            row[BUMP] -= car[FELT]
             row[B_SIDE] += 1.0
-            felt = total + arm_x * dx[R] + arm_z * dx[P] + car[GRAVITY] * (x[PHI] - x[BUMP])
+            felt = total + arm_x * dx[R] + arm_z * dx[P] + car[FELT] * (x[PHI] - x[BUMP])
             felt += x[B_SIDE]
             out[k, 0, 2] = z[M_SIDE] - felt
             out[k, 1, 2] = correct(x, cov, row, out[k, 0, 2], par[N_SIDE] ** 2)
@@ -421,11 +422,7 @@ def simulated(par: Array, car: Array, inputs: Array, start: Array, dt: float, ou
         out[k, 1] = x[P] + x[B_ROLL] + (par[NOSE] + par[MOUNT]) * x[R]
         arm_z = par[H] - car[Z_IMU] - (car[HEIGHT] - par[AXIS])
         out[k, 2] = (
-            total
-            + (car[X_IMU] - par[XC]) * dx[R]
-            + arm_z * dx[P]
-            + car[GRAVITY] * x[PHI]
-            + x[B_SIDE]
+            total + (car[X_IMU] - par[XC]) * dx[R] + arm_z * dx[P] + car[FELT] * x[PHI] + x[B_SIDE]
         )
 
 

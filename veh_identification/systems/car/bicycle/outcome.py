@@ -16,11 +16,7 @@ from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
 from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.systems.base import Task, paths_of
-from veh_identification.systems.car.bicycle.identify import (
-    EQUATION_UNITS,
-    EQUATIONS,
-    HandlingIdentified,
-)
+from veh_identification.systems.car.bicycle.identify import HandlingIdentified
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.origins import configuration_origins
 from veh_identification.systems.car.sheet.meaning import MEANING
@@ -73,8 +69,8 @@ def handling_outcome(
                 TOPIC,
                 'Measured, and simulated from steering and speed alone',
                 held_out,
-                EQUATIONS,
-                EQUATION_UNITS,
+                shown.equations,
+                shown.units,
                 shown.stamps_ns,
                 shown.measured,
                 shown.simulated,

@@ -29,6 +29,10 @@ SHORTEST = 4.0  # of a stretch [s]
 LONGEST_GAP = 0.12  # of the inertial unit and the steering [s]
 LONGEST_SILENCE = 1.6  # of whatever tells the speed [s]
 SMOOTHING, GRADE_SMOOTHING = 0.4, 1.2  # of speed and of the nose's angle [s]
+NEEDED = ('wz', 'fx', 'fy')  # of the inertial unit
+UPRIGHT = 0.995  # cosine of a tilt that mixes axes that are measured with others
+#: Share of the sideways force that a usual car makes by leaning, where no roll rate tells it.
+LEANS = 0.08
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,11 @@ class HandlingSamples:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the roll rate is measured."""
+        return model.M_ROLL in told_columns(self.measured)
 
 
 def block_numbers(samples: HandlingSamples) -> IntArray:
@@ -272,25 +281,37 @@ def _rows_of(time: Array, grid: Array) -> tuple[IntArray, IntArray]:
     return np.asarray(row[kept]), kept
 
 
-def _why_no_imu(recording: CarRecording, config: CarDescription) -> str:
-    """Not recorded, or recorded with axes that hold no number."""
-    topic = config.topics['imu']
-    for report in recording.reports:
-        if report.label.strip('/') == topic.strip('/') and report.non_finite_by_channel:
-            channels = ', '.join(report.non_finite_by_channel)
-            return (
-                f'topic {topic}: {channels} hold no number; all three rates and all three '
-                'accelerations are needed'
-            )
-    return f'topic {topic} is missing; rates and accelerations of the body are needed'
+def _inertial_unit(recording: CarRecording, config: CarDescription) -> TimeSeries:
+    """What measures yaw rate, forward and sideways acceleration, if nothing else."""
+    topic, imu = config.topics['imu'], recording.imu
+    if imu is None:
+        why = f'topic {topic} is missing; rates and accelerations of the body are needed'
+        for report in recording.reports:
+            if report.label.strip('/') == topic.strip('/') and report.non_finite_by_channel:
+                lost = ', '.join(report.non_finite_by_channel)
+                why = f'topic {topic}: {lost} hold no number where the others do'
+        raise EstimationError(f'{recording.label}: {why}')
+    missing = [name for name in NEEDED if name in recording.unmeasured]
+    if missing:
+        raise EstimationError(
+            f'{recording.label}, topic {topic}: {", ".join(missing)} hold no number; yaw rate, '
+            'forward and sideways acceleration (wz, fx, fy) are needed'
+        )
+    sensor, _ = sensor_pose(config.sensors.imu, recording)
+    upright = float(sensor.matrix[2, 2])
+    if recording.unmeasured and upright < UPRIGHT:
+        raise EstimationError(
+            f'{recording.label}, topic {topic}: {", ".join(recording.unmeasured)} hold no number, '
+            f'and the unit is tilted by {np.degrees(np.arccos(upright)):.0f} degrees (sensors.imu '
+            'or its transform): its axes must be those of the car, within 6 degrees'
+        )
+    return imu
 
 
 def handling_samples(recording: CarRecording, config: CarDescription) -> HandlingSamples:
     """The rows of one recording."""
-    if recording.imu is None:
-        raise EstimationError(f'{recording.label}: {_why_no_imu(recording, config)}')
+    imu = _inertial_unit(recording, config)
     sensor, _ = sensor_pose(config.sensors.imu, recording)
-    imu = recording.imu
     if imu.median_period > 0.06:
         raise EstimationError(
             f'{recording.label}, topic {config.topics["imu"]}: {1 / imu.median_period:.0f} Hz; '
@@ -305,7 +326,8 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
     steer, steering = road_wheel_angle(recording, config, grid)
     speed = _forward_speed(recording, config, grid, force[:, 0], rates[:, 2])
     arm = np.subtract(config.sensors.gps.position, sensor.position)
-    taken = _taken_by_low_pass(rates, force, arm, config.gravity)
+    rolls, gravity = 'wx' not in recording.unmeasured, _felt_gravity(config)
+    taken = _taken_by_low_pass(rates, force, arm, gravity, rolls)
     steer, rates, force = (_low_passed(one) for one in (steer, rates, force))
     rate = np.gradient(steer, 1.0 / RATE)
     inputs = np.zeros((len(grid), model.INPUTS))
@@ -314,7 +336,9 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
     inputs[:, model.I_FRONT] = _front_force(force[:, 0], config)
     inputs[:, model.I_AHEAD] = force[:, 0]
     measured = np.full((len(grid), 9), np.nan)
-    measured[:, model.M_YAW], measured[:, model.M_ROLL] = rates[:, 2], rates[:, 0]
+    measured[:, model.M_YAW] = rates[:, 2]
+    if rolls:
+        measured[:, model.M_ROLL] = rates[:, 0]
     measured[:, model.M_SIDE] = force[:, 1]
     measured[:, model.M_AX], measured[:, model.M_AY] = force[:, 0], force[:, 1]
     place, sideways = _sideways(recording, config, grid, measured, taken)
@@ -331,7 +355,7 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
     geometry = config.geometry
     car = np.zeros(model.KNOWN)
     car[model.LENGTH], car[model.HEIGHT] = geometry.wheelbase, geometry.wheel_radius
-    car[model.GRAVITY] = config.gravity
+    car[model.GRAVITY], car[model.FELT] = config.gravity, gravity
     car[model.X_IMU], car[model.Z_IMU] = sensor.position[0], sensor.position[2]
     car[model.X_SPEED], car[model.Z_SPEED] = place
     return HandlingSamples(
@@ -370,17 +394,28 @@ def _front_force(forward: Array, config: CarDescription) -> Array:
     return np.asarray(np.where(forward > 0.0, drive, FRONT_BRAKES) * forward)
 
 
-def _taken_by_low_pass(rates: Array, force: Array, arm: Array, gravity: float) -> Array:
+def _felt_gravity(config: CarDescription) -> float:
+    """What of gravity a body that leans has in its sideways acceleration."""
+    return 0.0 if config.sensors.imu.gravity == 'removed' else config.gravity
+
+
+def _taken_by_low_pass(
+    rates: Array, force: Array, arm: Array, gravity: float, rolls: bool = True
+) -> Array:
     """What the low-pass takes off the velocity (N, 2), forward and sideways.
 
     Satellites tell the velocity too seldom to be low-passed as the other signals are; without it
     they would see wider swings than the model, whose inputs are smooth. The inertial unit knows
     what happens within a tenth of a second, at a place `arm` from it with its rates. As the car
-    rolls gravity enters the sideways force, an eighth of it: that is no acceleration.
+    rolls gravity enters the sideways force, an eighth of it: that is no acceleration (`rolls`:
+    the roll rate tells how much).
     """
     yaw, roll = np.nan_to_num(rates[:, 2]), np.nan_to_num(rates[:, 0])
     ahead, aside = np.nan_to_num(force[:, 0]), np.nan_to_num(force[:, 1])
-    aside = aside - gravity * np.cumsum(roll - np.median(roll)) / RATE
+    if rolls:
+        aside = aside - gravity * np.cumsum(roll - np.median(roll)) / RATE
+    elif gravity > 0.0:
+        aside = aside / (1.0 + LEANS)
     heading = np.cumsum(yaw) / RATE
     turn = np.exp(1j * heading)
     velocity = np.cumsum(turn * (ahead + 1j * aside)) / RATE
@@ -418,9 +453,17 @@ def _sideways(
     return (0.0, 0.0), 'nothing'
 
 
+def told_columns(measured: Array) -> list[int]:
+    """Yaw rate, roll rate and sideways force, as far as anything measures them."""
+    columns = (model.M_YAW, model.M_ROLL, model.M_SIDE)
+    return [one for one in columns if np.isfinite(measured[:, one]).any()]
+
+
 def _moving(inputs: Array, measured: Array) -> BoolArray:
     """Rows of stretches that are fast, complete and long enough."""
-    good = np.isfinite(inputs).all(axis=1) & np.isfinite(measured[:, :3]).all(axis=1)
+    good = np.isfinite(inputs).all(axis=1)
+    for column in told_columns(measured):
+        good &= np.isfinite(measured[:, column])
     with np.errstate(invalid='ignore'):
         good &= inputs[:, model.I_SPEED] > SLOWEST
         good &= np.abs(inputs[:, model.I_STEER]) < LARGEST_STEER

@@ -36,8 +36,8 @@ def _specific_force(car: CarDescription) -> list[Finding]:
     if car.sensors.imu.gravity == 'present':
         return []
     text = (
-        'sensors.imu.gravity is removed: an identification needs the specific force, +9.81 m/s^2 '
-        'upwards at rest (REP-145); only the observer takes accelerations without gravity'
+        'sensors.imu.gravity is removed: with wheel forces an identification needs the specific '
+        'force, +9.81 m/s^2 upwards at rest (REP-145)'
     )
     return [Finding('bad', 'gravity_removed', text, 'sensors.imu.gravity')]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from veh_identification.checks.relations import judge
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
@@ -36,7 +38,7 @@ from veh_identification.systems.car.checks.travel_zeros import check_travel_zero
 from veh_identification.systems.car.checks.weighed import check_weighed
 from veh_identification.systems.car.checks.wheel_axes import check_wheel_axes
 from veh_identification.systems.car.configuration import CarDescription, Sensor
-from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
 
 
 def check_plausibility(
@@ -46,6 +48,21 @@ def check_plausibility(
     label = recording.label
     found = _found(recording, configuration, imu)
     return [replace(one, where=f'{label} {one.where}'.strip()) for one in found]
+
+
+def check_handling(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """`check_plausibility` of a car without wheel forces, as far as its inertial unit measures."""
+    imu, _ = sensor_pose(configuration.sensors.imu, recording)
+    unit = recording.imu
+    if unit is not None and configuration.sensors.imu.gravity == 'removed':
+        # What is compared holds gravity; of a unit without it the rest is the same.
+        up = np.concatenate([np.zeros(3), imu.matrix.T @ [0.0, 0.0, configuration.gravity]])
+        if 'fz' in recording.unmeasured:
+            up[5] = 0.0
+        recording = replace(recording, imu=replace(unit, values=unit.values + up))
+    found = check_plausibility(recording, configuration, imu)
+    still = tuple(f'{configuration.topics["imu"]}.{name}' for name in recording.unmeasured)
+    return [one for one in found if not (still and one.where.endswith(still))]
 
 
 def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) -> list[Finding]:

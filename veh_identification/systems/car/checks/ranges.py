@@ -38,7 +38,7 @@ from veh_identification.checks.two_sources import check_two_sources
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST, Channels
-from veh_identification.systems.car.checks.described import check_described
+from veh_identification.systems.car.checks.described import check_car, check_described
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -99,7 +99,9 @@ def check_ranges(recording: CarRecording, configuration: CarDescription) -> list
     )
     found += _cambers(recording, configuration) if not found else []
     found += [] if found else _vertical_alone(recording, configuration)
-    return [*found, *_arms(recording, configuration), *check_described(configuration)]
+    # Without wheel forces the model knows what a unit without gravity feels.
+    described = check_described if recording.wrenches else check_car
+    return [*found, *_arms(recording, configuration), *described(configuration)]
 
 
 def _cambers(recording: CarRecording, configuration: CarDescription) -> list[Finding]:

@@ -80,7 +80,7 @@ class Imu(Sensor):
     gravity: Annotated[str, Choice(('present', 'removed'))] = entry(
         'present',
         'in its accelerations, as REP-145 has it; removed: they are those of its place, level and '
-        'without gravity, as inertial navigation systems give them (for the observer alone)',
+        'without gravity, as inertial navigation systems give them (not with wheel forces)',
     )
 
 

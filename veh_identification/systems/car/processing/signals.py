@@ -41,6 +41,7 @@ from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS, e
 from veh_identification.systems.car.recording.reader import (
     CarRecording,
     CarRecordingError,
+    require_all_axes,
     sensor_pose,
 )
 from veh_identification.systems.car.recording.samples import (
@@ -128,6 +129,7 @@ class _Grid:
                 f'{recording.label}: the topic {configuration.topics["imu"]} is missing or empty; '
                 'without the inertial unit none of the ten equations can be formed'
             )
+        require_all_axes(recording, configuration.topics['imu'])
         self._add('imu', recording.imu, self.imu)
         if recording.speed is not None:
             self._add('speed', recording.speed, self.speed)

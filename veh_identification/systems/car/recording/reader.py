@@ -44,6 +44,9 @@ SINGLE_JOINTS = ('steering_wheel', 'steering_rack')
 _LENGTHS = ('susp', 'half', 'wheelbase', 'tyre', 'steering_rack')
 _FIX = ('deg', 'deg', 'm', '')
 FIX_PATHS = ['latitude', 'longitude', 'altitude', 'status.status']
+IMU_CHANNELS = ('wx', 'wy', 'wz', 'fx', 'fy', 'fz')
+#: What they show on a car that stands level.
+LEVEL = (0.0, 0.0, 0.0, 0.0, 0.0, 9.80665)
 
 
 class CarRecordingError(InputError):
@@ -71,6 +74,8 @@ class CarRecording:
     fix: TimeSeries | None = None  # latitude, longitude, altitude
     pressure: TimeSeries | None = None  # of the brakes
     further_reports: tuple[SampleReport, ...] = ()
+    #: Channels of `imu` that hold what a car shows that stands level: nobody measures them.
+    unmeasured: tuple[str, ...] = ()
 
     def joint(self, kind: str, corner: str) -> TimeSeries | None:
         """Series of one joint, None if the recording does not hold it."""
@@ -185,9 +190,8 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         into.append(report)
         return tidy if len(tidy) > 8 else None
 
-    imu = series(
-        'imu', IMU_PATHS, ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), ('rad/s',) * 3 + ('m/s^2',) * 3
-    )
+    columns, unmeasured = _axes_filled(columns, topics['imu'])
+    imu = series('imu', IMU_PATHS, IMU_CHANNELS, ('rad/s',) * 3 + ('m/s^2',) * 3)
     speed = series(
         'speed',
         ['twist.linear.x', 'twist.linear.y'],
@@ -243,7 +247,35 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         fix=None if fix is None else _usable_fixes(fix),
         pressure=series('brake_pressure', ['fluid_pressure'], ('pressure',), ('Pa',), further),
         further_reports=tuple(further),
+        unmeasured=unmeasured,
     )
+
+
+def _axes_filled(
+    columns: Mapping[str, Columns], topic: str
+) -> tuple[Mapping[str, Columns], tuple[str, ...]]:
+    """Axes of an inertial unit that never hold a number, as level standing shows them.
+
+    Stability controls have yaw rate, forward and sideways acceleration and nothing else.
+    """
+    found = columns.get(topic)
+    if found is None or not len(found):
+        return columns, ()
+    missing = [k for k, path in enumerate(IMU_PATHS) if not np.isfinite(found[path]).any()]
+    if not missing or len(missing) == len(IMU_PATHS):
+        return columns, ()
+    level = {IMU_PATHS[k]: np.full(len(found), LEVEL[k]) for k in missing}
+    filled = replace(found, values={**found.values, **level})
+    return {**columns, topic: filled}, tuple(IMU_CHANNELS[k] for k in missing)
+
+
+def require_all_axes(recording: CarRecording, topic: str) -> None:
+    """Refuse an inertial unit that does not measure everything."""
+    if recording.unmeasured:
+        raise CarRecordingError(
+            f'{recording.label}: topic {topic}: {", ".join(recording.unmeasured)} hold no number; '
+            'all three rates and all three accelerations are needed'
+        )
 
 
 def _usable_fixes(fix: TimeSeries) -> TimeSeries | None:
