@@ -177,6 +177,37 @@ def test_gravity_that_is_there_though_the_description_says_it_was_removed():
     assert codes(gravity_present=False) == []  # who finds it himself
 
 
+def circle(lean=0.0):
+    """A minute on a circle at 0.75 g, as on a skid pad; `lean` of the unit [rad]."""
+    speed, turn = 13.5 + 0.3 * np.sin(0.5 * TIME), 0.55 + 0.0 * TIME
+    imu = np.zeros((TIME.size, 6))
+    imu[:, 2] = np.cos(lean) * turn + noise(0.005)
+    imu[:, 3] = np.gradient(speed, TIME) + noise(0.1)
+    imu[:, 4] = np.cos(lean) * speed * turn + 9.80665 * np.sin(lean) + noise(0.1)
+    imu[:, 5] = 9.80665 * np.cos(lean) - np.sin(lean) * speed * turn + noise(0.1)
+    ground = speed * np.exp(1j * np.cumsum(turn) * 0.05)
+    tables = {
+        'imu': (TIME, imu),
+        'gnss_velocity': (TIME, np.column_stack([ground.real, ground.imag])),
+        'wheels': (TIME, speed[:, None] + 0.0),
+    }
+    return [one.code for one in check_motion(Story(Channels(tables), WHERE))]
+
+
+def test_a_circle_is_no_wrong_unit():
+    assert circle() == []
+    assert circle(np.pi) == ['imu_turned']  # upside down all the same
+
+
+def test_what_nobody_measures_tells_no_unit():
+    """Of a unit without a vertical axis, which is filled in, a race car's bends remain."""
+
+    def race(imu):
+        imu[:, 4] += 7.0
+
+    assert 'unit' not in [one[1] for one in codes(change=race, vertical=False)]
+
+
 def test_maps_of_another_scale_to_the_east_and_altitudes_that_jump():
     assert codes(gnss=way()) == []
     narrow = way() * [0.67, 1.0, 1.0]

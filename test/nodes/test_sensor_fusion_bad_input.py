@@ -313,8 +313,26 @@ def test_joints_without_encoders_are_counted_for_each_sender() -> None:
         found = parser.measured(['a', 'b'], (1.0, math.nan), ())
         assert not isinstance(parser.measured(['c'], (3.0,), ()), str)
     assert not isinstance(found, str)
-    assert (found[0].names, found[1]) == (['a'], (1.0,))
+    ((layout, values),) = found
+    assert (layout.names, values) == (['a'], (1.0,))
     assert parser.unmeasured == ('b',)
+
+
+def test_wheels_with_velocities_beside_steering_with_positions_are_both_used() -> None:
+    """One message holds steering angles and wheel speeds, NaN where a joint has no such thing."""
+    parser = inputs.JointParser([], use_velocity=False)
+    names, nan = ['wheel_rl', 'wheel_rr', 'steering_fl', 'broken'], math.nan
+    for _ in range(inputs.UNMEASURED_FOR - 1):
+        assert parser.measured(names, (nan, nan, 0.1, nan), (60.0, 61.0, nan, nan)) == (
+            inputs.NOT_FINITE
+        )
+    found = parser.measured(names, (nan, nan, 0.1, nan), (60.0, 61.0, nan, nan))
+    assert not isinstance(found, str)
+    (steering, angle), (wheels, speeds) = found
+    assert (steering.names, angle) == (['steering_fl'], (0.1,))
+    assert (wheels.names, speeds) == (['wheel_rl', 'wheel_rr'], (60.0, 61.0))
+    assert not wheels.has_position and wheels.has_velocity
+    assert parser.unmeasured == ('broken',)
 
 
 def test_velocities_without_numbers_do_not_cost_the_positions() -> None:
@@ -324,10 +342,10 @@ def test_velocities_without_numbers_do_not_cost_the_positions() -> None:
         assert parser.measured(names, (1.0, 2.0), (math.nan, 0.0)) == inputs.NOT_FINITE
     found = parser.measured(names, (1.0, 2.0), (math.nan, 0.0))
     assert not isinstance(found, str)
-    assert (found[0].has_velocity, found[1]) == (False, (1.0, 2.0))
+    assert (found[0][0].has_velocity, found[0][1]) == (False, (1.0, 2.0))
     whole = parser.measured(names, (1.0, 2.0), (0.5, 0.0))
     assert not isinstance(whole, str)
-    assert whole[1] == (1.0, 2.0, 0.5, 0.0)
+    assert whole[0][1] == (1.0, 2.0, 0.5, 0.0)
 
 
 def test_an_imu_of_a_few_axes_says_what_to_set() -> None:

@@ -254,6 +254,7 @@ class JointLayout:
         self.key = f'joints:{flags}:' + ','.join(self.names)
         self.blank: tuple[int, ...] = ()  # places without a number in the last such message
         self.blank_for = 0  # messages in a row with these
+        self.silent: tuple[int, ...] = ()  # of these the ones without a velocity either
         count = len(chosen)
         self._everything = chosen == list(range(len(names)))
         self._choose = itemgetter(*chosen) if count > 1 else lambda x: tuple(x[i] for i in chosen)
@@ -280,19 +281,19 @@ class JointParser:
 
     def measured(
         self, names: Sequence[str], positions: tuple[float, ...], velocities: tuple[float, ...]
-    ) -> tuple[JointLayout, tuple[float, ...]] | str:
-        """Stream and values of a message, or why nothing of it can be used.
+    ) -> list[tuple[JointLayout, tuple[float, ...]]] | str:
+        """Streams and values of a message, or why nothing of it can be used.
 
         Drivers fill NaN where a joint has no encoder: once that has lasted for a few messages,
-        the other joints are used.
+        the other joints are used, and the velocities of those that have nothing else.
         """
         layout = self.layout(names, len(positions), len(velocities))
         if isinstance(layout, str):
             return layout
         values = layout.values(positions, velocities)
         if values != NOT_FINITE:
-            layout.blank, layout.blank_for = (), 0
-            return values if isinstance(values, str) else (layout, values)
+            layout.blank, layout.blank_for, layout.silent = (), 0, ()
+            return values if isinstance(values, str) else [(layout, values)]
         numbers = positions if layout.has_position else velocities
         blank = tuple(k for k, value in enumerate(numbers) if not math.isfinite(value))
         layout.blank_for = layout.blank_for + 1 if blank == layout.blank else 1
@@ -301,7 +302,16 @@ class JointParser:
             return NOT_FINITE
         missing = frozenset(blank)
         left = [k for k in range(len(names)) if k not in missing]
-        return self._without(left, names, positions, velocities)
+        turning = [k for k in blank if len(velocities) and math.isfinite(velocities[k])]
+        turning = turning if layout.has_position else []
+        layout.silent = tuple(k for k in blank if k not in turning)
+        found = [
+            self._part(part, names, numbers, rates)
+            for part, numbers, rates in ((left, positions, velocities), (turning, (), velocities))
+            if part
+        ]
+        used = [one for one in found if not isinstance(one, str)]
+        return used or next((one for one in found if isinstance(one, str)), NOT_FINITE)
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
@@ -310,20 +320,18 @@ class JointParser:
             names[k]
             for (names, *_), layout in self._layouts.items()
             if layout.blank_for >= UNMEASURED_FOR
-            for k in layout.blank
+            for k in layout.silent
         }
         return tuple(sorted(found))
 
-    def _without(
+    def _part(
         self,
         left: Sequence[int],
         names: Sequence[str],
         positions: tuple[float, ...],
         velocities: tuple[float, ...],
     ) -> tuple[JointLayout, tuple[float, ...]] | str:
-        """The same of the joints that are left; velocities only where all of them are known."""
-        if not left:
-            return NOT_FINITE
+        """The same of some joints; velocities only where all of them are known."""
         kept = tuple(positions[k] for k in left) if len(positions) else ()
         rates = tuple(velocities[k] for k in left) if len(velocities) else ()
         if kept and not math.isfinite(sum(rates)):

@@ -259,16 +259,17 @@ class SensorFusion:
         if isinstance(found, str):
             record.skip(found) if found == 'no wanted joint' else record.refuse(found)
             return
-        layout, values = found
-        key = layout.key
-        if key not in core.joints.groups:
-            if len(core.joints.groups) >= MOST_GROUPS:
-                record.refuse('more lists of joints than are followed')
-                return
-            self._publish_ready()
-            core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
-        if core.push('joints', stamp_ns, values, key):
-            self._publish_ready()
+        record.received += len(found) - 1
+        for layout, values in found:
+            key = layout.key
+            if key not in core.joints.groups:
+                if len(core.joints.groups) >= MOST_GROUPS:
+                    record.refuse('more lists of joints than are followed')
+                    continue
+                self._publish_ready()
+                core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
+            if core.push('joints', stamp_ns, values, key):
+                self._publish_ready()
 
     def _on_static_transforms(self, msg: Any) -> None:
         self._publish_ready()
