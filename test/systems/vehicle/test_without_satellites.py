@@ -200,13 +200,14 @@ def test_what_is_held_is_not_learnt_but_can_be_doubted(filter_) -> None:
     place = filter_.parameter_names.index('gyroscope.bias_z')
     state = filter_.orders * filter_.model.size + place
     value, variance = filter_.parameters[place], filter_.P[state, state]
-    filter_._holds = True
-    filter_._hold_back()
+    untold = filter_._untold
+    untold.holds = True
+    untold.keep(moving=True)
     filter_.parameters[place], filter_.P[state, state] = 0.5, 0.25 * variance
-    filter_._put_back()
+    untold.put_back()
     assert (filter_.parameters[place], filter_.P[state, state]) == (value, variance)
-    filter_._hold_back()
+    untold.keep(moving=True)
     filter_.doubt([place])
     doubted = filter_.P[state, state]
-    filter_._put_back()
+    untold.put_back()
     assert filter_.P[state, state] == doubted >= variance

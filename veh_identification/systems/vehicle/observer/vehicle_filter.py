@@ -54,13 +54,13 @@ from veh_identification.systems.vehicle.observer.ride import (
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.systems.vehicle.observer.tied_wheels import PERIOD, SILENT, tie_wheels
 from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
+from veh_identification.systems.vehicle.observer.untold import SATELLITES, Untold
 from veh_identification.types import Array, BoolArray, IntArray
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
 SLIPPING = 5.0  # deviations of both wheels of an axle, to the same side
 SLIP_LASTS = 0.09  # and so long: jitter, and bumps of a real road for 0.07 s, move both wheels [s]
-SATELLITES = ('gps', 'gps_velocity')
 HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
@@ -71,16 +71,6 @@ WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 ALONE = 1.0  # so long all sensors of place and speed may contradict the estimate [s]
 HEARD = 1.0  # a sensor that has been silent for so long neither supports nor contradicts it [s]
-#: What only satellites tell of a rolling car: else accelerations and yaw rates, integrated, would
-#: have to be right to a part in a hundred, and their scales would be taken for the tyres. Of one
-#: that moves neither are these told from the yaw rate that they belong to.
-TYRES_TOLD = ('rear_slip.softness', 'rear_slip.crab')
-BIASES_TOLD = (
-    'gyroscope.bias_z',
-    'gyroscope.scale_z',
-    'accelerometer.bias_y',
-    'accelerometer.turn',
-)
 UPRIGHT = 0.5  # cosine of a tilt of the body against the road at which no car goes on
 RAKED, LEAKS = 'road.rake', ('gyroscope.leak_x', 'gyroscope.leak_y')
 TURN = 'accelerometer.turn'
@@ -150,15 +140,7 @@ class VehicleErrorEKF(ErrorEKF):
         counted = not self._radii and self._rear_slip is not None
         self._counting = counted and any(name[:6] == 'wheel_' for name in self.sensors)
         self._began = self._tied = self.time
-        # of a car that rolls: of one whose torques are known the model tells forces
-        held = (TYRES_TOLD, BIASES_TOLD) if self._radii else ((), ())
-        self._untold, self._untold_moving = (
-            [names.index(one) for one in some if one in names] for some in held
-        )
-        self._holds, self._held_since = bool(self._untold), self.time
-        self._kept: list[tuple[int, float, float]] = []  # during an update
-        self._rolling: list[int] = []  # radii of the wheels that are heard, while these are held
-        self._mean = (0.0, 0.0)  # of them and its variance, during an update
+        self._untold = Untold(self, self._radii)
         self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._twisted = False  # whether it surely is turned about its vertical axis
@@ -210,13 +192,7 @@ class VehicleErrorEKF(ErrorEKF):
             text = 'the course over ground contradicted the heading: it was found anew'
             found.append(Finding('warn', 'heading_contradicted', text, 'observer.initial_yaw'))
         found += self._calibration()
-        if self._holds:
-            text = (
-                'without satellites nothing tells how much the rear tyres slip in bends, nor '
-                'biases of the yaw rate and the sideways acceleration: sideslip is as good as '
-                'tyre.cornering and the gyroscope are'
-            )
-            found.append(Finding('note', 'tyres_untold', text, 'tyre.cornering'))
+        found += self._untold.findings()
         if self._tilted:
             text = (
                 f'the inertial unit is tilted along the car by {abs(self._tilted):.3f} rad '
@@ -305,7 +281,7 @@ class VehicleErrorEKF(ErrorEKF):
     ) -> Sequence[Innovation]:
         """`ErrorEKF.step` in one compiled call where nothing is unusual."""
         self._tie_now_and_then()
-        self._hold_now_and_then()
+        self._untold.look()
         bearings, listed = self.bearings, list(measurements)
         if not (
             bearings.confirmed and bearings.placed and bearings.aligned and self.adaptive is None
@@ -320,14 +296,14 @@ class VehicleErrorEKF(ErrorEKF):
         told, now = self._fill(pairs), self.time + dt
         if self._swings:
             self._turns()
-        self._hold_back()
+        self._untold.keep(self._moving)
         done = step_at_once(self._held_step(dt), len(pairs), now)
         if done == NOT_MADE:
             return super().step(dt, inputs, listed)
         self.time = now
         self.observed.stepped(dt)
         results = self._conclude(done, pairs, told)
-        self._put_back()
+        self._untold.put_back()
         self._push()
         self._look_whether_it_stands()
         self._look_now_and_then()
@@ -342,62 +318,10 @@ class VehicleErrorEKF(ErrorEKF):
         if self.bearings.aligned and self.time - max(self._began, *told) > SILENT:
             tie_wheels(self.P, self.vehicle)
 
-    def _hold_now_and_then(self) -> None:
-        """Whether satellites have been heard lately decides what is learnt (`_held_back`)."""
-        if self._untold and self.time - self._held_since >= PERIOD:
-            self._held_since = self.time
-            channels = self.channels
-            told = (channels[name].counts.last_used for name in SATELLITES)
-            self._holds = self.time - max(told) > SILENT
-            self._rolling = self._heard_wheels()
-
-    def _heard_wheels(self) -> list[int]:
-        """Places of the radii of wheels that were used."""
-        channels = self._channels
-        return [k for i, k in self._radii if channels[f'wheel_{CORNERS[i]}'].counts.used]
-
-    def _hold_back(self) -> None:
-        """Keep values and variances of what an update is not to learn.
-
-        What it makes of their correlations stays: so the other states are no surer than they can
-        be (Schmidt's consider states).
-        """
-        self._kept = []
-        if self._holds:
-            first, P = self.orders * self.model.size, self.P
-            places = self._untold + (self._untold_moving if self._moving else [])
-            self._kept = [
-                (k, float(self.parameters[k]), float(P[first + k, first + k])) for k in places
-            ]
-            self._mean = self._mean_radius()
-
-    def _mean_radius(self) -> tuple[float, float]:
-        """Of the wheels that are heard, and its variance: nothing but satellites tells it.
-
-        How the wheels differ is told by the yaw rate.
-        """
-        if not self._rolling:
-            return 0.0, 0.0
-        places = np.array(self._rolling)
-        states = self.orders * self.model.size + places
-        return float(self.parameters[places].mean()), float(self.P[np.ix_(states, states)].mean())
-
-    def _put_back(self) -> None:
-        """Undo what an update made of them."""
-        first = self.orders * self.model.size
-        for k, value, variance in self._kept:
-            self.parameters[k], self.P[first + k, first + k] = value, variance
-        if self._kept and self._rolling:
-            (value, variance), (now, less) = self._mean, self._mean_radius()
-            places = np.array(self._rolling)
-            states = first + places
-            self.parameters[places] += value - now
-            self.P[np.ix_(states, states)] += max(variance - less, 0.0)
-
     def doubt(self, parameters: Iterable[int]) -> None:
         """`ErrorEKF.doubt`, which is not undone."""
         super().doubt(parameters)
-        self._kept = []
+        self._untold.doubted()
 
     def _once_each(
         self, measurements: list[Measurement]
@@ -554,7 +478,7 @@ class VehicleErrorEKF(ErrorEKF):
     ) -> Sequence[Innovation]:
         """`ErrorEKF.update`; place and heading are found first when they are not known."""
         bearings = self.bearings
-        self._hold_back()
+        self._untold.keep(self._moving)
         if not bearings.confirmed:
             measurements = list(measurements)
             self._confirm(measurements)
@@ -573,7 +497,7 @@ class VehicleErrorEKF(ErrorEKF):
             results = super().update(listed, dt)
             if not bearings.aligned:
                 self.forget(YAW, self._yaw_variance)
-        self._put_back()
+        self._untold.put_back()
         self._push()
         self._look_whether_it_stands()
         return results
@@ -879,7 +803,7 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        held = self._holds, self._held_since
+        held = self._untold.state()
         found = self._tilted, self._twisted, self._moving, self._yaw_variance, self._tied, held
         more = replace(self.bearings), ride, clock, found, self._force.copy()
         return replace(super().snapshot(), more=more)
@@ -890,8 +814,7 @@ class VehicleErrorEKF(ErrorEKF):
         if snapshot.more is not None:
             bearings, ride, clock, found, force = snapshot.more
             self._tilted, self._twisted, moving, self._yaw_variance, self._tied, held = found
-            self._holds, self._held_since = held
-            self._rolling = self._heard_wheels()
+            self._untold.restore(held)
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
