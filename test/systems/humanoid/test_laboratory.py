@@ -214,3 +214,16 @@ def test_what_is_wrong_with_a_file_is_named(files, tmp_path, capsys) -> None:
         read_skeleton(odd)
     assert main(['convert', str(files[0]), str(files[1]), '--out', str(tmp_path / 'no')]) == 2
     assert 'one model' in capsys.readouterr().err
+
+
+def test_a_cell_that_is_no_number_is_named_with_its_column(tmp_path) -> None:
+    """Spreadsheets divide by forces that are zero."""
+    path = tmp_path / 'grf.mot'
+    path.write_text('grf\nendheader\ntime\tf_vx\tf_px\n0\t1\t2\n0.1\t0\t#NAME?\n0.2\t1\t2\n')
+    with pytest.raises(
+        InputError, match=r"row 2 .* a number in the column 'f_px', found '#NAME\?'"
+    ):
+        read_table(path)
+    path.write_text('grf\nendheader\ntime\tf_vx\tf_px\n0\t1\t2\n0.1\t0\n')
+    with pytest.raises(InputError, match=r'row 2 .* expected 3 numbers, found 2'):
+        read_table(path)

@@ -19,6 +19,7 @@ from veh_identification.systems.humanoid.checks.limits import limit_findings
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.standing import leg_errors, with_leg_errors
 from veh_identification.systems.humanoid.checks.tare import tared
+from veh_identification.systems.humanoid.checks.turned_over import turned_over
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
@@ -138,6 +139,7 @@ def before_search(
     told = {one.where for one in found}  # of a joint that jumps, its limits say no more
     beyond = limit_findings(recording, comparison.problem.robot)
     found += [one for one in beyond if one.where not in told]
+    found += turned_over(recording, comparison.problem.robot)
     return [*found, *held_findings(comparison, locked, search.label)]
 
 

@@ -58,12 +58,18 @@ def read_table(path: str | Path) -> Table:
 
 def _row(path: str | Path, names: list[str], number: int, line: str) -> list[float]:
     parts = line.split()
-    try:
-        if len(parts) != len(names):
-            raise ValueError
-        return [float(part) for part in parts]
-    except ValueError:
+    if len(parts) != len(names):
         raise InputError(
-            f'{path}: row {number} after the names: expected {len(names)} numbers, '
-            f'found {line.strip()[:60]!r}'
-        ) from None
+            f'{path}: row {number} after the names: expected {len(names)} numbers, found '
+            f'{len(parts)}: {line.strip()[:60]!r}'
+        )
+    values = []
+    for name, part in zip(names, parts, strict=True):
+        try:
+            values.append(float(part))
+        except ValueError:
+            raise InputError(
+                f'{path}: row {number} after the names: expected a number in the column '
+                f'{name!r}, found {part[:60]!r}'
+            ) from None
+    return values
