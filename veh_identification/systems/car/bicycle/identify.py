@@ -120,6 +120,7 @@ LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
 #: Deviations of the steering's gain that are told, and share below which nothing is.
 FAR, LEAST_GAIN = 2.0, 0.03
 UNLIKE = 1.35  # a loaded car over the described one
+WEIGHED_SHARE = 0.005  # deviation of the share of the weight on the front axle, by scales
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def identify_handling(
             )
             findings += told_constants([one.lasting for one in driven], config.topics)
     findings += [] if _bad(findings) else poor_fit(unexplained)
-    findings.append(_centre(result, config, method))
+    findings.append(told_centre(result, config, method))
     length = config.geometry.wheelbase
     return HandlingIdentified(
         result,
@@ -345,7 +346,7 @@ def _known(
     centre = front_share(config, method.front_share, mass) * length
     deviation = 0.1 * length
     if method.front_share is not None:
-        deviation = 0.005 * length
+        deviation = WEIGHED_SHARE * length
     elif is_described(config):
         _, deviation = described_centre(config, mass)
     gps = config.sensors.gps
@@ -620,23 +621,39 @@ def told_mass(mass: float, config: CarDescription) -> list[Finding]:
     return [Finding('bad', 'mass_by_torque', text)]
 
 
-def _centre(
+def told_centre(
     result: IdentificationResult, config: CarDescription, method: HandlingMethod
 ) -> Finding:
-    """Where the centre of gravity comes from: motion alone hardly tells it from stiffness."""
-    place = result.index('cg_x')
-    value = f'{result.value[place]:.3f} +- {result.std[place]:.3f} m'
+    """Where the centre of gravity comes from, and what its doubt costs.
+
+    Motion alone hardly tells it: by the sideways velocity, the yaw rate and the sideways force of
+    a linear single track it is 0 / 0 where Izz = m a b, as nearly every car has it.
+    """
+    place, length = result.index('cg_x'), config.geometry.wheelbase
+    centre, std = float(result.value[place]), float(result.std[place])
     if method.front_share is not None:
-        source = 'by --front-share'
-    elif is_described(config):
-        source = 'by the description; give --front-share if the axles were weighed'
+        source, cure = 'by --front-share', ''
     else:
-        source = 'as usual cars have it, since nothing gives it; give --front-share'
+        source = 'by the description' if is_described(config) else 'as usual cars have it'
+        left = _by_centre(result, WEIGHED_SHARE * length)
+        cure = f'; weigh the axles and give --front-share, which leaves {left}'
     text = (
-        f'cg_x is taken as {value} {source}: motion alone tells only load share over stiffness '
-        'of each axle, and the doubt of cg_x is in the deviations of Cf and Cr'
+        f'cg_x is taken as {centre:.3f} +- {std:.3f} m {source}, since motion alone tells only '
+        f'load share over stiffness of each axle: {_by_centre(result, std)} are in doubt by it'
+        f'{cure}'
     )
     return Finding('note', 'centre_taken', text)
+
+
+def _by_centre(result: IdentificationResult, std: float) -> str:
+    """What an error of the centre of gravity makes of the stiffness of each axle."""
+    place = result.index('cg_x')
+    found = []
+    for axle in ('Cf', 'Cr'):
+        k = result.index(axle if axle in result.names else f'{axle}/m')
+        slope = result.covariance[k, place] / result.covariance[place, place]
+        found.append(f'{100.0 * std * abs(slope / result.value[k]):.1f} % of {axle}')
+    return ' and '.join(found)
 
 
 def poor_fit(unexplained: Mapping[str, float]) -> list[Finding]:
