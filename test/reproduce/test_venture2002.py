@@ -30,3 +30,18 @@ def test_printed_figures() -> None:
     carried = sum(LOADS) / 9.8 - UNSPRUNG
     assert round(carried) == 1471
     assert abs(100.0 * (values(TABLE_4, 2)['m6'][0] - carried) / carried - 6.47) < 0.02
+
+
+def test_a_ramp_that_was_identified_from_is_reconstructed(tmp_path: Path) -> None:
+    """It judges nothing, since it does not validate itself: asked to, the program ended there."""
+    out = tmp_path / 'out'
+    words = ['--quick', '--only=figures-2-3', '--only=figure-4', '--out', str(out)]
+    assert main(['reproduce', 'venture2002', *words]) == 0
+    ramp, braking = json.loads((out / 'reproduce.json').read_text('utf-8'))['items']
+    shares = {row['cells'][0]: row['cells'][-1] for row in ramp['rows']}
+    assert len(shares) == 10 and all(0.0 < share < 2.0 for share in shares.values())
+    # On a straight braking the sideways equation has hardly a signal, on a ramp a large one.
+    signals = [
+        {row['cells'][0]: row['cells'][3] for row in one['rows']} for one in (ramp, braking)
+    ]
+    assert signals[0]['y'] > 20.0 * signals[1]['y']

@@ -95,16 +95,22 @@ def braking(work: Workspace) -> Path:
     return work.recording('car-braking', work.pick(30.0, 22.0))
 
 
-def identified(work: Workspace, judged_on_ramp: bool = False) -> Outcome[IdentificationResult]:
-    """Both ramps concatenated, validated on the braking, or on the first of the ramps itself."""
+def identified(work: Workspace) -> Outcome[IdentificationResult]:
+    """Both ramps concatenated, validated on the braking."""
 
     def make() -> Outcome[IdentificationResult]:
-        bags = ramps(work)
-        judge = bags[0] if judged_on_ramp else braking(work)
+        judge, bags = braking(work), ramps(work)
         with work.tell(f'identifying from both ramps, judged on {judge.name}'):
             return identify('car', bags, config=CONFIGURATION, model='2002', validate=judge)
 
-    return work.once(('venture2002 identified', judged_on_ramp), make)
+    return work.once('venture2002 identified', make)
+
+
+def shown_on_ramp(work: Workspace) -> Outcome[IdentificationResult]:
+    """Both ramps again, judged by nothing: the curves are those of the last one, to the left."""
+    bags = ramps(work)[::-1]
+    with work.tell(f'identifying from both ramps, shown on {bags[-1].name}'):
+        return identify('car', bags, config=CONFIGURATION, model='2002')
 
 
 def content_of(outcome: Outcome[IdentificationResult]) -> IdentificationContent:
@@ -284,22 +290,18 @@ def filtering(work: Workspace) -> Made:
 
 def curves(on_ramp: bool, work: Workspace) -> Made:
     """Figs. 2 and 3 on a ramp that was identified from, Fig. 4 on the braking."""
-    outcome = identified(work, on_ramp)
-    held = [one for one in content_of(outcome).trace_sets if one.held_out]
-    validation = outcome.document[1]['validation']
-    rows = tuple(
-        Row(
-            (
-                trace.equation,
-                trace.unit,
-                'curves only',
-                _share(validation[trace.equation]),
-                validation[trace.equation]['rms'],
-                100.0 * validation[trace.equation]['rms_relative'],
-            )
+    outcome = shown_on_ramp(work) if on_ramp else identified(work)
+    (shown,) = (one for one in content_of(outcome).trace_sets if one.held_out is not on_ramp)
+    excited = outcome.document[1].get('validation_excited', {})
+    rows, shares = [], []
+    for trace in shown.traces:
+        signal, error = (
+            float(np.sqrt(np.nanmean(np.square(one)))) for one in (trace.measured, trace.error)
         )
-        for trace in held[0].traces
-    )
+        share = 100.0 * error / signal if signal else float('nan')
+        rows.append(Row((trace.equation, trace.unit, 'curves only', signal, error, share)))
+        if excited.get(trace.equation, True):
+            shares.append(share)
     columns = (
         Column('equation'),
         Column('unit'),
@@ -308,19 +310,10 @@ def curves(on_ramp: bool, work: Workspace) -> Made:
         Column('rms of the error', 'ours'),
         Column('error %', 'ours'),
     )
-    shares = [
-        100.0 * float(fit['rms_relative'])
-        for name, fit in validation.items()
-        if outcome.document[1].get('validation_excited', {}).get(name, True)
-    ]
     text = (
         f'rms of the error: {number(min(shares), 2)} to {number(max(shares), 2)} % of the signal'
     )
-    return Made(columns, rows, (Finding('note', 'fit', f'{text}.'),), held[0].traces)
-
-
-def _share(fit: dict[str, float]) -> float:
-    return fit['rms'] / fit['rms_relative'] if fit['rms_relative'] else float('nan')
+    return Made(columns, tuple(rows), (Finding('note', 'fit', f'{text}.'),), shown.traces)
 
 
 OUR_CAR = (
