@@ -83,13 +83,6 @@ def scaled(tree: Any, factor: float) -> Any:
             {'total': 1500.0, 'front': 900.0, 'rear': 900.0},
             'make 1800 kg, and weighed.total is 1500 kg',
         ),
-        (
-            'car_peugeot_406',
-            'car',
-            'sensors.imu.gravity',
-            'removed',
-            'sensors.imu.gravity is removed: an identification',
-        ),
         ('buggy', 'vehicle', 'chassis.mass', 440e3, 'chassis.mass .*in g'),
         ('buggy', 'vehicle', 'suspension', {'front': {'stiffness': 21.0}}, 'stiffness .*in N/mm'),
         (

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from car_cases import configuration
 
+from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.channels import Channels
+from veh_identification.systems.car.checks.ranges import check_ranges
 from veh_identification.systems.car.checks.specific_force import (
     check_one_g,
     check_specific_force,
 )
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.system import Car
 
 
 def turning(up: float, rate_factor: float) -> Channels:
@@ -35,6 +41,20 @@ def turning(up: float, rate_factor: float) -> Channels:
 def test_gravity_that_is_removed_is_told_whatever_unit_the_yaw_rate_has(rate_factor) -> None:
     (found,) = check_specific_force(turning(0.0, rate_factor), configuration())
     assert found.code == 'gravity_removed'
+
+
+def test_a_unit_without_gravity_is_refused_with_wheel_forces_alone() -> None:
+    car = configuration()
+    car = replace(
+        car, sensors=replace(car.sensors, imu=replace(car.sensors.imu, gravity='removed'))
+    )
+    assert [(one.level, one.code) for one in Car().described(car)] == [('note', 'gravity_removed')]
+    time = np.arange(100) / 100.0
+    force = np.tile([0.0, 0.0, 4e3, 0.0, 0.0, 0.0], (100, 1))
+    force = TimeSeries(time, force, tuple('abcdef'), ('',) * 6)
+    for wrenches, refused in (({}, False), ({'fl': force}, True)):
+        told = check_ranges(CarRecording('bag', None, None, {}, wrenches), car)
+        assert (('bad', 'gravity_removed') in [(one.level, one.code) for one in told]) == refused
 
 
 def test_circles_do_not_tilt_what_is_upright() -> None:

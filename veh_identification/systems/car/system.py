@@ -21,7 +21,7 @@ from veh_identification.systems.car.bicycle.identify import (
 )
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.bicycle.signals import handling_samples
-from veh_identification.systems.car.checks.described import check_car
+from veh_identification.systems.car.checks.described import check_alone
 from veh_identification.systems.car.checks.plausibility import check_handling
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
@@ -221,7 +221,7 @@ class Car(System[CarDescription, CarRecording]):
 
     def described(self, config: CarDescription) -> list[Finding]:
         """Geometry, gravity, weights and values before that no car has."""
-        return check_car(config)
+        return check_alone(config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""

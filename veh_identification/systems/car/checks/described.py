@@ -7,7 +7,7 @@ import numpy as np
 from veh_identification.checks.possible import impossible_value
 from veh_identification.checks.ranges import MASS, STIFFNESS, check_entry
 from veh_identification.checks.settled import check_gravity
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.configuration import CarDescription
@@ -22,8 +22,13 @@ SIGMAS = 5.0
 
 
 def check_described(car: CarDescription) -> list[Finding]:
-    """What no car has, and what an identification cannot use."""
-    return check_car(car) or _specific_force(car)
+    """What no car has, and what an identification with wheel forces cannot use."""
+    return check_car(car) or _specific_force(car, 'bad')
+
+
+def check_alone(car: CarDescription) -> list[Finding]:
+    """What no car has, and what it cannot be used for: there may be no wheel forces."""
+    return check_car(car) or _specific_force(car, 'note')
 
 
 def check_car(car: CarDescription) -> list[Finding]:
@@ -31,7 +36,7 @@ def check_car(car: CarDescription) -> list[Finding]:
     return [*check_geometry(car), *check_gravity(car.gravity), *_weighed(car), *_a_priori(car)]
 
 
-def _specific_force(car: CarDescription) -> list[Finding]:
+def _specific_force(car: CarDescription, level: Level) -> list[Finding]:
     """Forces on a car are told by what its inertial unit feels, gravity among it."""
     if car.sensors.imu.gravity == 'present':
         return []
@@ -39,7 +44,7 @@ def _specific_force(car: CarDescription) -> list[Finding]:
         'sensors.imu.gravity is removed: with wheel forces an identification needs the specific '
         'force, +9.81 m/s^2 upwards at rest (REP-145)'
     )
-    return [Finding('bad', 'gravity_removed', text, 'sensors.imu.gravity')]
+    return [Finding(level, 'gravity_removed', text, 'sensors.imu.gravity')]
 
 
 def _weighed(car: CarDescription) -> list[Finding]:
