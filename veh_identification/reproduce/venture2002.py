@@ -291,17 +291,26 @@ def filtering(work: Workspace) -> Made:
 def curves(on_ramp: bool, work: Workspace) -> Made:
     """Figs. 2 and 3 on a ramp that was identified from, Fig. 4 on the braking."""
     outcome = shown_on_ramp(work) if on_ramp else identified(work)
-    (shown,) = (one for one in content_of(outcome).trace_sets if one.held_out is not on_ramp)
-    excited = outcome.document[1].get('validation_excited', {})
-    rows, shares = [], []
-    for trace in shown.traces:
-        signal, error = (
-            float(np.sqrt(np.nanmean(np.square(one)))) for one in (trace.measured, trace.error)
+    content, document = content_of(outcome), outcome.document[1]
+    (shown,) = (one for one in content.trace_sets if one.held_out is not on_ramp)
+    fits = {row.equation: (row.rms, row.relative) for row in content.fit}
+    if not on_ramp:
+        judged = document['validation'].items()
+        fits = {name: (float(fit['rms']), float(fit['rms_relative'])) for name, fit in judged}
+    rows = tuple(
+        Row(
+            (
+                one.equation,
+                one.unit,
+                'curves only',
+                rms / share if share else np.nan,
+                rms,
+                100 * share,
+            )
         )
-        share = 100.0 * error / signal if signal else float('nan')
-        rows.append(Row((trace.equation, trace.unit, 'curves only', signal, error, share)))
-        if excited.get(trace.equation, True):
-            shares.append(share)
+        for one in shown.traces
+        for rms, share in [fits[one.equation]]
+    )
     columns = (
         Column('equation'),
         Column('unit'),
@@ -310,10 +319,12 @@ def curves(on_ramp: bool, work: Workspace) -> Made:
         Column('rms of the error', 'ours'),
         Column('error %', 'ours'),
     )
+    excited = document.get('validation_excited', {})
+    shares = [100.0 * share for name, (_, share) in fits.items() if excited.get(name, True)]
     text = (
         f'rms of the error: {number(min(shares), 2)} to {number(max(shares), 2)} % of the signal'
     )
-    return Made(columns, tuple(rows), (Finding('note', 'fit', f'{text}.'),), shown.traces)
+    return Made(columns, rows, (Finding('note', 'fit', f'{text}.'),), shown.traces)
 
 
 OUR_CAR = (
@@ -388,7 +399,7 @@ PAPER = Paper(
             'figures-2-3',
             'Figs. 2 and 3: reconstruction of a ramp that was identified from',
             'section 6.2',
-            'Curves without figures.',
+            'Curves without figures. The errors are those of both ramps.',
             partial(curves, True),
         ),
         Item(
