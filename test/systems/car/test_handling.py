@@ -12,6 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import EstimationError, UsageError
+from veh_identification.findings import Finding
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
@@ -61,6 +62,8 @@ from veh_identification.systems.car.bicycle.signals import (
 )
 from veh_identification.systems.car.bicycle.telling import told_constants, told_pitch
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
+from veh_identification.systems.car.checks.channels import channels
+from veh_identification.systems.car.checks.ranges import check_health
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.processing.signals import prepare
 from veh_identification.systems.car.recording.reader import (
@@ -173,6 +176,30 @@ def test_a_tilted_unit_of_three_axes_is_refused() -> None:
     assert handling_samples(recording, config).rolls
     with pytest.raises(EstimationError, match='tilted by 11 degrees'):
         handling_samples(few, config)
+
+
+@pytest.mark.parametrize(('columns', 'value'), [([2], 0.01), ([2, 3, 4], 0.0)])
+def test_what_is_filled_in_hides_no_stuck_axis(columns, value) -> None:
+    """A yaw rate that rests, or messages of zeros, beside axes that rest since nobody has them."""
+    recording, config = _driven_straight()
+    assert recording.imu is not None
+    values = recording.imu.values + 0.1 * np.random.default_rng(2).standard_normal((1000, 6))
+    values[:, :2], values[:, 5] = 0.0, 9.80665
+    unit = replace(recording.imu, values=values)
+    few = replace(recording, imu=unit, unmeasured=('wx', 'wy', 'fz'))
+    assert _stuck(few, config) == []
+    spoilt = values.copy()
+    spoilt[300:800, columns] = value
+    (found,) = _stuck(replace(few, imu=replace(unit, values=spoilt)), config)
+    assert found.where == 'imu/data.wz'
+    assert not any(name in found.text for name in few.unmeasured)
+
+
+def _stuck(recording: CarRecording, config: CarDescription) -> list[Finding]:
+    shown = channels(recording, config.sensors.imu, config)
+    assert shown is not None
+    told = check_health(recording, shown, config)
+    return [one for one in told if one.level == 'bad' and 'imu' in one.where]
 
 
 def test_options_of_other_models_are_refused() -> None:

@@ -58,14 +58,17 @@ def check_ranges(recording: CarRecording, configuration: CarDescription) -> list
     """Channels and entries that are too large or too small for their unit."""
     topics, found = configuration.topics, []
     if recording.imu is not None:
+        # Of axes that nobody measures the numbers are ours.
+        known = recording.measured_axes
+        rates, forces = ([k for k in known if k // 3 == part] for part in range(2))
         found += check_range(
-            recording.imu.values[:, :3].ravel(),
+            recording.imu.values[:, rates].ravel(),
             ANGULAR_VELOCITY,
             f'{topics["imu"]} angular_velocity',
             6.0,
         )
         found += check_range(
-            recording.imu.values[:, 3:].ravel(),
+            recording.imu.values[:, forces].ravel(),
             ACCELERATION,
             f'{topics["imu"]} linear_acceleration',
         )
@@ -205,8 +208,8 @@ def _copied(recording: CarRecording, configuration: CarDescription) -> list[Find
     groups = [travels, loads]
     if recording.imu is not None:
         names = recording.imu.names
-        groups.append({f'{topics["imu"]}.{n}': recording.imu.values[:, k]
-                       for k, n in enumerate(names)})  # fmt: skip
+        groups.append({f'{topics["imu"]}.{names[k]}': recording.imu.values[:, k]
+                       for k in recording.measured_axes})  # fmt: skip
     for corner, one in recording.wrenches.items():
         place = topics[f'wrench_{corner}']
         groups.append({f'{place}.{name}': one.values[:, k] for k, name in enumerate(one.names)})
@@ -248,12 +251,15 @@ def check_health(
         lost += [] if bursts else check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
         # Gravity and noise: never exactly nothing at once (the wrench of a wheel in the air is).
+        own = series is recording.imu
+        known = recording.measured_axes if own else range(len(series.names))
         held = (
-            check_blank(series.stamps, series.values, where, moving=moving)
-            if series is recording.imu
+            check_blank(series.stamps, series.values[:, known], where, moving=moving)
+            if own
             else []
         )
-        for column, name in enumerate(series.names):
+        for column in known:
+            name = series.names[column]
             place = _channel(where, series, name)
             value = series.values[:, column]
             # Angles of wheels that are held straight and axle joints rest rightly.

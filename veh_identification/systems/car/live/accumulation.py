@@ -56,7 +56,7 @@ REMEMBERED = 40
 #: Doubts of earlier chunks are told while these are more than this share of what is known.
 DOUBTED_SHARE = 0.1
 #: Chunks that are looked at closely (`CarMethod`) are all at first, as many seconds as of a
-#: recording, and later on this share: that is half of the work of a chunk.
+#: recording, and later on this share: it is a quarter of the work of a chunk.
 CLOSELY = 0.25
 
 

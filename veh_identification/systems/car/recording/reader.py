@@ -77,6 +77,11 @@ class CarRecording:
     #: Channels of `imu` that hold what a car shows that stands level: nobody measures them.
     unmeasured: tuple[str, ...] = ()
 
+    @property
+    def measured_axes(self) -> list[int]:
+        """Columns of `imu` that somebody measures."""
+        return [k for k, name in enumerate(IMU_CHANNELS) if name not in self.unmeasured]
+
     def joint(self, kind: str, corner: str) -> TimeSeries | None:
         """Series of one joint, None if the recording does not hold it."""
         return self.joints.get(f'{kind}_{corner}')
